@@ -1,0 +1,1 @@
+"""Convex generators of ratio matching: one a file."""

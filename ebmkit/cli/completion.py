@@ -1,0 +1,20 @@
+"""`ebmkit completion SHELL`: the script that makes a shell complete commands."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print the completion script of SHELL.
+
+    For bash: `ebmkit completion bash > ~/.local/share/bash-completion/completions/ebmkit`
+    """
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    assert script is not None  # click knows these three
+    click.echo(script(context.find_root().command, {}, "ebmkit", "_EBMKIT_COMPLETE").source())

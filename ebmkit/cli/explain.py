@@ -1,0 +1,24 @@
+"""`ebmkit explain CODE`: what an error code means."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+
+from ebmkit.errors.catalogue import CATALOGUE
+
+
+@click.command("explain")
+@click.argument("code", required=False)
+def command(code: str | None) -> None:
+    """Explain an error CODE such as E103; without one, list them all."""
+    if code is None:
+        for known, error in sorted(CATALOGUE.items()):
+            click.echo(f"{known}  {(inspect.getdoc(error) or '').splitlines()[0]}")
+        return
+    found = CATALOGUE.get(code.upper())
+    if found is None:
+        raise click.UsageError(f"there is no error '{code}'; 'ebmkit explain' lists them all")
+    click.secho(f"{found.code}: exit status {found.exit_status}\n", bold=True)
+    click.echo(inspect.getdoc(found))

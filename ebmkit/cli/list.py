@@ -1,0 +1,45 @@
+"""`ebmkit list [KIND]`: what is registered."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ebmkit.cli.common import error_options, full_registry, plugin_option
+
+KINDS = [
+    "data",
+    "model",
+    "objective",
+    "sampler",
+    "init",
+    "noise",
+    "schedule",
+    "bregman",
+    "metric",
+    "optimizer",
+    "tracker",
+]  # written out, so that completion and --help import nothing
+
+
+@click.command("list")
+@click.argument("kind", required=False, type=click.Choice(KINDS))
+@click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
+@plugin_option
+@error_options
+def command(kind: str | None, as_json: bool, plugins: tuple[str, ...]) -> None:
+    """List the components of KIND, or all of them, those of installed plugins too."""
+    entries = full_registry(plugins).entries(kind)
+    if as_json:
+        objects = [{"kind": e.kind, "name": e.name, "plugin": e.plugin, "summary": e.summary} for e in entries]
+        click.echo(json.dumps(objects, indent=2))
+        return
+    width = max((len(entry.name) for entry in entries), default=0)
+    for heading in [kind] if kind else KINDS:
+        rows = [entry for entry in entries if entry.kind == heading]
+        click.secho(heading, bold=True)
+        for entry in rows:
+            click.echo(f"  {entry.name:<{width}}  {entry.summary}")
+        if not rows:
+            click.echo("  none yet; plugins may add some")

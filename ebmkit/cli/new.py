@@ -1,0 +1,37 @@
+"""`ebmkit new spec FILE`: a spec to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ebmkit.cli.common import change_options, complete_spec, error_options
+
+
+@click.group("new")
+def command() -> None:
+    """Write something new to begin with."""
+
+
+@command.command("spec")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--from", "base", default="quickstart", show_default=True, shell_complete=complete_spec, help="A spec to copy."
+)
+@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
+@change_options
+@error_options
+def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tuple[str, ...]) -> None:
+    """Write a spec to FILE: a copy of another one, comments and all, with the changes asked for."""
+    from ebmkit.layers import open_spec
+    from ebmkit.load import load_spec
+    from ebmkit.rewrite import rewrite
+    from ebmkit.storage import write_text
+
+    if file.exists() and not force:
+        raise click.UsageError(f"{file} exists; --force overwrites it")
+    text = open_spec(base).text
+    load_spec(base, sets=sets, unsets=unsets)  # a change that makes no sense is refused before anything is written
+    write_text(file, rewrite(text, sets, unsets))
+    click.echo(f"wrote {file}; try: ebmkit run {file}")

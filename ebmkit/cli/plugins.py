@@ -1,0 +1,49 @@
+"""`ebmkit plugins`: what is installed beside ebmkit itself."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ebmkit.cli.common import error_options, plugin_option
+
+
+@click.command("plugins")
+@click.option("--load", is_flag=True, help="Import each of them too, and say what fails.")
+@click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
+@plugin_option
+@error_options
+def command(load: bool, as_json: bool, plugins: tuple[str, ...]) -> None:
+    """List installed plugins from their metadata; without --load nothing of them is imported."""
+    from ebmkit.errors.schema import PluginBroken
+    from ebmkit.plugins import Plugins
+
+    known = Plugins(plugins)
+    rows = []
+    for namespace, plugin in known.found().items():
+        trouble, components = plugin.trouble, None
+        if load:
+            try:
+                components = len(known.load(namespace).components)
+            except PluginBroken as error:
+                trouble = error.message.partition("cannot be used: ")[2]
+        rows.append(
+            {
+                "namespace": namespace,
+                "distribution": plugin.distribution,
+                "version": plugin.version,
+                "status": "broken" if trouble else "loaded" if load else "installed",
+                "reason": trouble,
+                "components": components,
+            }
+        )
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        click.echo(f"{row['namespace']}  {row['distribution']} {row['version']}  {row['status']}")
+        if row["reason"]:
+            click.echo(f"    {row['reason']}")
+    if not rows:
+        click.echo("no plugins are installed; a plugin is a package with an entry point in the group 'ebmkit'")

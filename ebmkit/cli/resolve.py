@@ -1,0 +1,76 @@
+"""`ebmkit resolve SPEC`: the spec with every default, and where each value comes from."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ebmkit.cli.common import load_plan, spec_options
+
+if TYPE_CHECKING:
+    from ebmkit.plan import Plan
+
+
+@click.command("resolve")
+@spec_options
+@click.option("--why", metavar="PATH", help="Explain one value: what it is, where it comes from, what it means.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the resolved spec, origins and hash.")
+def command(
+    spec: str,
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    plugins: tuple[str, ...],
+    why: str | None,
+    as_json: bool,
+) -> None:
+    """Show what SPEC means: every default written out, with the origin of each value and the hash of the whole."""
+    from ebmkit.load import resolved_yaml
+
+    plan = load_plan(spec, sets, unsets, plugins)
+    if why is not None:
+        click.echo(_because(plan, why))
+    elif as_json:
+        origins = {".".join(map(str, path)): str(origin) for path, origin in plan.origins.items()}
+        click.echo(json.dumps({"hash": plan.hash, "resolved": plan.resolved, "origins": origins}, indent=2))
+    else:
+        click.echo(f"# hash {plan.hash}\n{resolved_yaml(plan)}", nl=False)
+
+
+def _because(plan: Plan, dotted: str) -> str:
+    from ebmkit.emit import scalar
+
+    path = tuple(int(word) if word.isdigit() else word for word in re.split(r"[.\[\]]+", dotted.strip("]")) if word)
+    value: Any = plan.resolved
+    owner: Any = plan.spec
+    for depth, key in enumerate(path):
+        if key not in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
+            raise _nothing_there(value, path, depth)
+        value = value[key]
+        if depth < len(path) - 1:
+            owner = owner[key] if isinstance(key, int) else getattr(owner, key, owner)
+    origin = plan.origins.get(path) or plan.origins.get((*path, "use")) or plan.origins.get((*path, 0)) or "its parts"
+    lines = [f"{dotted} = {scalar(value)}", f"  from  {origin}"]
+    meaning = _meaning(owner, str(path[-1]))
+    return "\n".join([*lines, *([f"  means {meaning}"] if meaning else [])])
+
+
+def _meaning(owner: Any, name: str) -> str:
+    """What the parameter of a component or section means, and what it may be."""
+    import dataclasses
+
+    from ebmkit.docs import page
+
+    if not dataclasses.is_dataclass(owner):
+        return ""
+    found = [parameter for parameter in page(type(owner)).parameters if parameter.name == name]
+    return f"{found[0].meaning} ({found[0].type})".strip() if found else ""
+
+
+def _nothing_there(value: Any, path: tuple[str | int, ...], depth: int) -> click.UsageError:
+    from ebmkit.suggest import did_you_mean
+
+    known = [str(key) for key in value] if isinstance(value, dict) else []
+    return click.UsageError(f"there is no '{path[depth]}' here. {did_you_mean(str(path[depth]), known)}".rstrip())

@@ -1,0 +1,43 @@
+"""`ebmkit run SPEC`: carry out an experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ebmkit.cli.common import load_plan, spec_options
+
+
+@click.command("run")
+@spec_options
+@click.option("--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where runs go.")
+@click.option("--device", metavar="D", help="The same as --set device=D.")
+@click.option("--quiet", is_flag=True, help="Print the run's folder, and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, and all else on stderr.")
+def command(
+    spec: str,
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    plugins: tuple[str, ...],
+    runs_dir: Path,
+    device: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Train, sample, measure and draw what SPEC describes. Results go to a new folder; nothing is overwritten.
+
+    SPEC is a file, `-` for standard input, or the name of a packaged spec such as `quickstart`.
+    """
+    plan = load_plan(spec, (*sets, *([f"device={device}"] if device else [])), unsets, plugins)
+
+    # These import torch and rich: only after the spec was found to be right.
+    from ebmkit.cli.watch import Watch
+    from ebmkit.engine.session import run
+
+    try:
+        with Watch(quiet=quiet, as_json=as_json) as watch:
+            run(plan, runs_dir=runs_dir, progress=watch)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        raise SystemExit(130) from None

@@ -1,0 +1,31 @@
+"""`ebmkit schema`: the spec language as JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ebmkit.cli.common import error_options, full_registry, plugin_option
+
+
+@click.command("schema")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; stdout without it.")
+@plugin_option
+@error_options
+def command(out: Path | None, plugins: tuple[str, ...]) -> None:
+    """Write the JSON Schema of specs, with the components of all installed plugins.
+
+    Point your editor at it, for example by a first line in a spec: `# yaml-language-server: $schema=ebmkit.schema.json`
+    """
+    from ebmkit.schema import schema
+
+    text = json.dumps(schema(full_registry(plugins)), indent=2) + "\n"
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        from ebmkit.storage import write_text
+
+        write_text(out, text)
+        click.echo(f"wrote {out}", err=True)

@@ -1,0 +1,39 @@
+"""`ebmkit validate SPEC...`: find all mistakes without running anything."""
+
+from __future__ import annotations
+
+import click
+
+from ebmkit.cli.common import FORMAT, change_options, complete_spec, error_options, load_plan, plugin_option
+from ebmkit.errors.base import EbmkitError, Mistakes
+
+
+@click.command("validate")
+@click.argument("specs", nargs=-1, required=True, shell_complete=complete_spec)
+@change_options
+@plugin_option
+@error_options
+@click.pass_context
+def command(
+    context: click.Context,
+    specs: tuple[str, ...],
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    plugins: tuple[str, ...],
+) -> None:
+    """Check SPECS: files, packaged names, or `-` for standard input. Exit status 2 if anything is wrong."""
+    mistakes: list[EbmkitError] = []
+    for spec in specs:
+        try:
+            plan = load_plan(spec, sets, unsets, plugins)
+        except Mistakes as several:
+            mistakes.extend(several.mistakes)
+        except EbmkitError as mistake:
+            mistakes.append(mistake)
+        else:
+            if context.meta[FORMAT] == "text":
+                click.echo(f"{spec}: ok  ({plan.hash[:8]})")
+    if mistakes:
+        raise Mistakes(mistakes)
+    if context.meta[FORMAT] == "json":
+        click.echo("[]")

@@ -1,0 +1,51 @@
+"""Concentric rings."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Gt
+
+from ebmkit.component import component
+from ebmkit.kinds import Data, Dataset, Event
+from ebmkit.kinds.data import Split
+from ebmkit.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator
+
+
+@component("rings")
+class Rings(Data):
+    """Concentric circles with noise, each in proportion to its length; the label is the ring.
+
+        x = r_k (cos t, sin t) + noise xi,    r_k = radius k / rings,    p(k) = k / sum_j j,    k = 1 .. rings
+
+    Parameters:
+        size: number of training points.
+        test_size: number of held-out points.
+        noise: standard deviation of the Gaussian noise.
+        radius: radius of the outermost ring.
+        rings: number of rings.
+
+    Reference: Grathwohl et al., FFJORD, arXiv:1810.01367.
+
+    Example: data: {use: rings, rings: 3}
+    """
+
+    size: Annotated[int, Ge(1)] = 10_000
+    test_size: Annotated[int, Ge(1)] = 10_000
+    noise: Annotated[float, Ge(0)] = 0.05
+    radius: Annotated[float, Gt(0)] = 2.0
+    rings: Annotated[int, Ge(1)] = 3
+
+    def event(self) -> Event:
+        return (2,)
+
+    def load(self, split: Split, rng: Generator) -> Dataset:
+        n = self.size if split == "train" else self.test_size
+        k = torch.multinomial(torch.arange(1.0, self.rings + 1), n, replacement=True, generator=rng)
+        t = 2 * pi * torch.rand(n, generator=rng)
+        clean = (self.radius / self.rings * (k + 1))[:, None] * torch.stack([t.cos(), t.sin()], dim=1)
+        return Dataset(clean + self.noise * torch.randn(n, 2, generator=rng), k)

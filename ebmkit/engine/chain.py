@@ -1,0 +1,42 @@
+"""The chain runner that all samplers share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor, nn
+
+from ebmkit.engine.energy import frozen
+from ebmkit.kinds import Sampler, StepInfo
+
+
+class Chain(NamedTuple):
+    """Where the chains ended and, per step, the means over chains of what the steps saw."""
+
+    x: Tensor
+    traces: dict[str, Tensor]  # each (steps,), on the device
+
+
+def run_chain(sampler: Sampler, module: nn.Module, x: Tensor, rng: Generator, *, traces: bool = False) -> Chain:
+    """Run `sampler.steps` steps from `x`. Nothing is brought to the host and no parameter gets a gradient."""
+    seen: list[dict[str, Tensor]] = []
+    with frozen(module) as energy:
+        state = sampler.init(energy, x.detach(), rng)
+        for _ in range(sampler.steps):
+            state, info = sampler.step(energy, state, rng)
+            if traces:
+                seen.append(_reduce(info))
+    names = seen[0] if seen else {}
+    return Chain(state.x.detach(), {name: torch.stack([step[name] for step in seen]) for name in names})
+
+
+def _reduce(info: StepInfo) -> dict[str, Tensor]:
+    means = {}
+    if info.energy is not None:
+        means["energy"] = info.energy.mean()
+    if info.gradient is not None:
+        means["gradient_norm"] = info.gradient.flatten(1).norm(dim=1).mean()
+    if info.accepted is not None:
+        means["acceptance"] = info.accepted.mean()
+    return means

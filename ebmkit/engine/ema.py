@@ -1,0 +1,31 @@
+"""A running mean of the weights, which samples better than where the optimizer happens to stand."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+
+class RunningMean:
+    """`mean <- d mean + (1 - d) weights` after every step, with d growing to `decay`.
+
+    The warm-up `d = min(decay, (1 + step) / (10 + step))` keeps the random initial weights out of short runs.
+    """
+
+    def __init__(self, module: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.module = copy.deepcopy(module).eval().requires_grad_(False)
+        self._live: list[Tensor] = list(module.parameters())
+        self._mean: list[Tensor] = list(self.module.parameters())
+        self._live_buffers = list(module.buffers())
+        self._buffers = list(self.module.buffers())
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Take in the weights as they are after `step`."""
+        weight = 1 - min(self.decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(self._mean, self._live, weight)
+        if self._buffers:  # counters and spectral-norm vectors are no weights: their mean means nothing
+            torch._foreach_copy_(self._buffers, self._live_buffers)

@@ -1,0 +1,33 @@
+"""The claims of a spec, held against what was measured."""
+
+from __future__ import annotations
+
+from ebmkit.errors import Mistakes
+from ebmkit.errors.running import ExpectationUnmet
+from ebmkit.plan import Plan
+from ebmkit.spec import Expectation
+
+
+def is_met(claim: Expectation, value: float) -> bool:
+    """Whether a value lies strictly within the bounds."""
+    return (claim.below is None or value < claim.below) and (claim.above is None or value > claim.above)
+
+
+def bounds(claim: Expectation) -> str:
+    """The claim in words: `below 0.02`."""
+    below = [f"below {claim.below:g}"] if claim.below is not None else []
+    above = [f"above {claim.above:g}"] if claim.above is not None else []
+    return " and ".join(above + below)
+
+
+def check_expectations(plan: Plan, results: dict[str, float]) -> None:
+    """Raise all claims that do not hold, each at its line."""
+    unmet = [
+        ExpectationUnmet(
+            f"{claim.metric} is {results[claim.metric]:.6g}, expected {bounds(claim)}", plan.place(("expect", index))
+        )
+        for index, claim in enumerate(plan.spec.expect)
+        if not is_met(claim, results[claim.metric])
+    ]
+    if unmet:
+        raise Mistakes(unmet)

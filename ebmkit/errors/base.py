@@ -1,0 +1,64 @@
+"""The form that all errors share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from ebmkit.place import Place
+
+#: Letters of a message; what is longer is cut in the middle.
+LONGEST = 400
+
+#: Mistakes that are shown at once; a hostile file could make thousands.
+MOST = 200
+
+
+class EbmkitError(Exception):
+    """One mistake, with the place where it was made and, where two things do not fit, the other place."""
+
+    code: ClassVar[str]
+    exit_status: ClassVar[int]
+
+    def __init__(
+        self,
+        message: str,
+        place: Place | None = None,
+        *,
+        label: str = "",
+        other: Place | None = None,
+        other_label: str = "",
+        help: str = "",
+    ) -> None:
+        super().__init__(_presentable(message))
+        self.message = _presentable(message)
+        self.place = place
+        self.label = _presentable(label)  # words behind the caret
+        self.other = other
+        self.other_label = _presentable(other_label)
+        self.help = _presentable(help)
+
+
+def _presentable(words: str) -> str:
+    """Words that quote a stranger's file may neither flood the terminal nor steer it."""
+    if len(words) > LONGEST:
+        words = f"{words[: LONGEST - 100]} ... {words[-100:]}"
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in words)
+
+
+class Mistakes(Exception):
+    """All mistakes of a spec at once (the first `MOST`), in the order in which they are written."""
+
+    def __init__(self, mistakes: Iterable[EbmkitError]) -> None:
+        self.mistakes = sorted(mistakes, key=_reading_order)[:MOST]
+        super().__init__("\n".join(f"{m.place or ''} {m.code} {m.message}".strip() for m in self.mistakes))
+
+    @property
+    def exit_status(self) -> int:
+        """A wrong spec outranks a missing plugin: it is the one that its author can mend."""
+        return min(mistake.exit_status for mistake in self.mistakes)
+
+
+def _reading_order(mistake: EbmkitError) -> tuple[str, int, int, str]:
+    place = mistake.place
+    return (place.source.name, place.line, place.column, mistake.code) if place else ("", 0, 0, mistake.code)

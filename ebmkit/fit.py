@@ -1,0 +1,234 @@
+"""Do the components of a spec fit together? Each misfit names both places."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from ebmkit.check import Checked
+from ebmkit.component import Component
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.fit import (
+    AbilityMissing,
+    ConditioningMismatch,
+    MeasuredTwice,
+    SectionMissing,
+    ShapeMismatch,
+    SpaceMismatch,
+    TooManyChains,
+    UnknownMeasurement,
+)
+from ebmkit.kinds import Event, Init, Metric, Noise, Objective, Sampler
+from ebmkit.place import Place
+from ebmkit.suggest import did_you_mean
+from ebmkit.translate import Path
+
+
+def event_of(checked: Checked) -> Event | None:
+    """The shape of a state: what the data have, or what the model's parameters fix."""
+    spec = checked.spec
+    return spec.data.event() if spec.data else spec.model.event()
+
+
+def misfits(checked: Checked) -> Iterator[EbmkitError]:
+    """Everything that cannot work, before anything is built."""
+    here = _Places(checked)
+    yield from _shape(checked, here)
+    yield from _sections(checked, here)
+    for path, component in walk(checked.spec):
+        if isinstance(component, (Sampler, Objective)):
+            yield from _model_can(path, component, checked, here)
+        if isinstance(component, (Sampler, Objective, Noise, Metric)):
+            yield from _space(path, component, checked, here)
+        if isinstance(component, Noise):
+            yield from _noise_shape(path, component, checked, here)
+        if isinstance(component, Init):
+            yield from _starts(path, component, checked, here)
+    yield from _metrics(checked, here)
+    yield from _expectations(checked, here)
+
+
+def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Component]]:
+    """All components of a spec with their paths. A shared one is met wherever it is used, what it holds only once."""
+    return _walk(value, path, set())
+
+
+def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Component]]:
+    if isinstance(value, Component) and path:
+        yield path, value
+    if dataclasses.is_dataclass(value):
+        if id(value) in seen:  # parts that hold parts would otherwise be walked through exponentially often
+            return
+        seen.add(id(value))
+        for field in dataclasses.fields(value):
+            yield from _walk(getattr(value, field.name), (*path, field.name), seen)
+    elif isinstance(value, tuple):
+        for position, item in enumerate(value):
+            yield from _walk(item, (*path, position), seen)
+
+
+class _Places:
+    """Where the things that do not fit are written."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+
+    def __call__(self, *path: str | int) -> Place:
+        """The place of a value; for a default, that of the nearest thing around it."""
+        return self.checked.tree.follow(path).head
+
+
+def _called(component: Component) -> str:
+    return f"{component.component_kind} '{component.component_name}'"
+
+
+def _shape(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    data, model = checked.spec.data, checked.spec.model
+    fixed = model.event()
+    if data and fixed is not None and data.event() != fixed:
+        yield ShapeMismatch(
+            f"{_called(data)} has states of shape {data.event()}, {_called(model)} of shape {fixed}",
+            here("model"),
+            label=f"shape {fixed}",
+            other=here("data"),
+            other_label=f"shape {data.event()}",
+        )
+    if data and data.space != model.space:
+        yield SpaceMismatch(
+            f"{_called(data)} is {data.space}, {_called(model)} is {model.space}",
+            here("model"),
+            label=model.space,
+            other=here("data"),
+            other_label=data.space,
+        )
+    if not data and fixed is None:
+        yield SectionMissing(f"{_called(model)} takes its shape from data, and there is no 'data:'", here("model"))
+
+
+def _sections(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    spec = checked.spec
+    if spec.train:
+        for name in ("data", "objective"):
+            if getattr(spec, name) is None:
+                yield SectionMissing(f"training needs '{name}:'", here("train"))
+    elif spec.objective:
+        yield SectionMissing(
+            f"{_called(spec.objective)} is there to train, and there is no 'train:'",
+            here("objective"),
+            help="train: {steps: 1000}",
+        )
+    elif not spec.sampler:
+        yield SectionMissing(
+            "there is nothing to do: no 'train:' and no 'sampler:'",
+            here("model"),
+            help="a sampler alone makes a sampling experiment",
+        )
+
+
+def _model_can(path: Path, component: Sampler | Objective, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    model = checked.spec.model
+    lacking = sorted(component.needs - model.offers)
+    if lacking:
+        yield AbilityMissing(
+            f"{_called(component)} needs '{', '.join(lacking)}', which {_called(model)} does not offer",
+            here(*path),
+            label=f"needs {', '.join(lacking)}",
+            other=here("model"),
+            other_label=f"offers {', '.join(sorted(model.offers))}",
+        )
+    if component.conditioning != model.conditioning:
+        yield ConditioningMismatch(
+            f"{_called(component)} works with {_conditioned(component.conditioning)}, "
+            f"{_called(model)} is {_conditioned(model.conditioning)}",
+            here(*path),
+            other=here("model"),
+            other_label=f"conditioned on {model.conditioning or 'nothing'}",
+        )
+
+
+def _conditioned(on: str | None) -> str:
+    return f"a model conditioned on {on}" if on else "a model without conditioning"
+
+
+def _space(
+    path: Path, component: Sampler | Objective | Noise | Metric, checked: Checked, here: _Places
+) -> Iterator[EbmkitError]:
+    model = checked.spec.model
+    if model.space not in component.spaces:
+        yield SpaceMismatch(
+            f"{_called(component)} works on {' or '.join(sorted(component.spaces))} states, "
+            f"{_called(model)} has {model.space} ones",
+            here(*path),
+            other=here("model"),
+            other_label=f"{model.space} states",
+        )
+
+
+def _noise_shape(path: Path, noise: Noise, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    event, fixed = event_of(checked), noise.event()
+    if event is not None and fixed is not None and event != fixed:
+        yield ShapeMismatch(
+            f"{_called(noise)} has states of shape {fixed}, the model of shape {event}",
+            here(*path),
+            label=f"shape {fixed}",
+            other=here("data") if checked.spec.data else here("model"),
+            other_label=f"shape {event}",
+        )
+
+
+def _starts(path: Path, init: Init, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    spec = checked.spec
+    if init.needs_data and not spec.data:
+        yield SectionMissing(f"{_called(init)} starts chains at data points, and there is no 'data:'", here(*path))
+    capacity = init.capacity()
+    wanted = spec.train.batch_size if spec.train and path[0] == "objective" else None
+    if capacity is not None and wanted is not None and wanted > capacity:
+        yield TooManyChains(
+            f"{_called(init)} holds {capacity} chains, and a batch needs {wanted}",
+            here(*path),
+            label=f"{capacity} chains",
+            other=here("train", "batch_size"),
+            other_label=f"{wanted} a batch",
+        )
+
+
+def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    spec = checked.spec
+    sampler = spec.sampler or getattr(spec.objective, "sampler", None)
+    first: dict[str, int] = {}
+    for position, metric in enumerate(spec.evaluate):
+        place = here("evaluate", position)
+        if "data" in metric.needs and not spec.data:
+            yield SectionMissing(f"{_called(metric)} compares with data, and there is no 'data:'", place)
+        if "samples" in metric.needs and not sampler:
+            yield SectionMissing(
+                f"{_called(metric)} needs samples, and there is no 'sampler:'",
+                place,
+                help="the objective has no sampler of its own; add 'sampler: langevin' to the spec",
+            )
+        if metric.every is not None and not spec.train:
+            yield SectionMissing(f"'every' of {_called(metric)} counts training steps, and there is no 'train:'", place)
+        for name in metric.results():
+            if name in first:
+                yield MeasuredTwice(
+                    f"'{name}' is measured twice",
+                    place,
+                    label="again",
+                    other=here("evaluate", first[name]),
+                    other_label="first here",
+                )
+                break
+            first[name] = position
+
+
+def _expectations(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    measured = [name for metric in checked.spec.evaluate for name in metric.results()]
+    for position, expectation in enumerate(checked.spec.expect):
+        if expectation.metric not in measured:
+            yield UnknownMeasurement(
+                f"nothing measures '{expectation.metric}'",
+                here("expect", position, "metric"),
+                label=did_you_mean(expectation.metric, measured),
+                help=f"measured: {', '.join(measured)}" if measured else "add a metric under 'evaluate:'",
+            )

@@ -1,0 +1,126 @@
+"""The flags that change a spec: `--set path=value`, `--set path+=value`, `--unset path`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ebmkit import text
+from ebmkit.errors.text import BadFlag
+from ebmkit.place import Place, Source
+from ebmkit.suggest import did_you_mean
+from ebmkit.text import Node
+
+_FLAG = re.compile(r"(?P<path>[^=+]*)(?P<sign>\+?=)(?P<value>.*)\Z", re.DOTALL)
+_SEGMENT = re.compile(r"[^.]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z|[0-9]{1,6}\Z")
+
+
+def set_value(root: Node, flag: Source) -> Node:
+    """The tree with one value set, or appended to a list by `+=`."""
+    parts = _FLAG.match(flag.text)
+    if parts is None:
+        raise BadFlag("a change is written path=value", Place(flag, 1, 1, max(len(flag.text), 1)))
+    if not parts["value"].strip():
+        raise BadFlag("no value behind '='", Place(flag, 1, parts.end("sign")), help="--unset PATH removes a value")
+    value = text.parse(flag, start=parts.start("value"))
+    return _assign(root, _segments(flag, parts["path"]), value, append=parts["sign"] == "+=")
+
+
+def _segments(flag: Source, path: str) -> list[Place]:
+    """The steps of a path, each as the place of its word."""
+    if path.count(".") >= text.MAX_DEPTH:
+        raise BadFlag(f"a path has at most {text.MAX_DEPTH} steps", Place(flag, 1, 1, len(path)))
+    places = []
+    for word in _SEGMENT.finditer(path):
+        if word.start() > 0 and path[word.start() - 1] != ".":
+            continue  # the empty match behind a word
+        place = Place(flag, 1, word.start() + 1, max(len(word[0]), 1))
+        if not _NAME.match(word[0]):
+            raise BadFlag(f"'{path}' is not a path", place, help="names and list positions, joined by dots")
+        places.append(place)
+    return places
+
+
+def _word(place: Place) -> str:
+    return place.source.text[place.column - 1 : place.column - 1 + place.length]
+
+
+def _assign(node: Node | None, path: list[Place], value: Node, *, append: bool) -> Node:
+    here, rest = path[0], path[1:]
+    children = _children(node, here)
+
+    def changed(child: Node | None) -> Node:
+        if rest:
+            return replace(_assign(child, rest, value, append=append), key=child.key if child else here)
+        return replace(_appended(child, here, value) if append else value, key=here)
+
+    if isinstance(children, list):
+        position = _position(children, here)
+        items = [changed(item) if index == position else item for index, item in enumerate(children)]
+        return replace(node, value=items) if node else Node(items, here)
+    name = _word(here)
+    new = changed(children.get(name))
+    if name == "use" and not rest and changes_use(children, {"use": new}):
+        children = {}
+    entries = {**children, name: new}
+    return replace(node, value=entries) if node else Node(entries, here)
+
+
+def changes_use(below: dict[str, Node], over: dict[str, Node]) -> bool:
+    """True where `over` names another component, whose parameters the old ones are not."""
+    return "use" in below and "use" in over and below["use"].value != over["use"].value
+
+
+def _children(node: Node | None, here: Place) -> dict[str, Node] | list[Node]:
+    """What lies beneath a node that a path steps into."""
+    value = node.value if node else {}
+    if isinstance(value, str) and value.startswith("$"):
+        raise BadFlag(f"this is the shared part '{value}'", here, help=f"set parts.{value[1:]}.{_word(here)} instead")
+    if isinstance(value, str) and node:
+        value = {"use": replace(node, key=None)}
+    if value is None:
+        value = {}
+    if not isinstance(value, (dict, list)):
+        raise BadFlag(f"nothing lies beneath {text.show(value)}", here)
+    if isinstance(value, dict) and _word(here).isdigit():
+        raise BadFlag(f"'{_word(here)}' is a list position, and there is no list", here)
+    return value
+
+
+def _position(items: list[Node], here: Place) -> int:
+    word = _word(here)
+    if not word.isdigit() or int(word) >= len(items):
+        raise BadFlag(f"the list has {len(items)} items, counted from 0; there is no '{word}'", here)
+    return int(word)
+
+
+def _appended(child: Node | None, here: Place, value: Node) -> Node:
+    if child is None or child.value is None:
+        return Node([value], value.place)
+    if not isinstance(child.value, list):
+        raise BadFlag(f"'{_word(here)}' is not a list, so nothing can be appended", here, help="use = instead of +=")
+    return replace(child, value=[*child.value, value])
+
+
+def unset_value(root: Node, flag: Source) -> Node:
+    """The tree without one value."""
+    return _removed(root, _segments(flag, flag.text))
+
+
+def _removed(node: Node, path: list[Place]) -> Node:
+    here, rest = path[0], path[1:]
+    children = _children(node, here)
+    if isinstance(children, list):
+        position = _position(children, here)
+        kept = [_removed(child, rest) if rest else None for child in children[position : position + 1]]
+        return replace(node, value=[*children[:position], *filter(None, kept), *children[position + 1 :]])
+    name = _word(here)
+    if name not in children:
+        raise BadFlag(f"the spec does not set '{name}' here", here, label=did_you_mean(name, children))
+    entries = dict(children)
+    if rest:
+        entries[name] = _removed(entries[name], rest)
+    else:
+        del entries[name]
+    return replace(node, value=entries)

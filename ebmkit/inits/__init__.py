@@ -1,0 +1,1 @@
+"""Where chains begin: one start a file."""

@@ -1,0 +1,36 @@
+"""The contract of a data set."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
+
+from ebmkit.component import Component
+from ebmkit.kinds.model import Event, Space
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+Split: TypeAlias = Literal["train", "test"]
+
+
+class Dataset(NamedTuple):
+    """States `(N, *event)` and, where there are any, labels `(N,)`."""
+
+    x: Tensor
+    y: Tensor | None = None
+
+
+class Data(Component, ABC):
+    """Where training and held-out points come from."""
+
+    component_kind: ClassVar[str] = "data"
+    space: ClassVar[Space] = "real"
+
+    @abstractmethod
+    def event(self) -> Event:
+        """The shape of one point, known without loading anything."""
+
+    @abstractmethod
+    def load(self, split: Split, rng: Generator) -> Dataset:
+        """The points of a split, on the CPU. Each split has its own `rng`."""

@@ -1,0 +1,38 @@
+"""The contract of a metric."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge
+
+from ebmkit.component import Component
+from ebmkit.kinds.model import Space
+
+if TYPE_CHECKING:
+    from ebmkit.engine.view import View
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Metric(Component, ABC):
+    """A measurement of the run as it stands: some numbers, each under its own name.
+
+    `every` measures during training too; without it a metric is measured once, at the end.
+    """
+
+    component_kind: ClassVar[str] = "metric"
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
+    #: Of `samples` (model samples are drawn) and `data` (there must be held-out points).
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    every: Annotated[int, Ge(1)] | None = None
+
+    @abstractmethod
+    def results(self) -> tuple[str, ...]:
+        """The names that `measure` returns, for `expect:` to refer to."""
+
+    @abstractmethod
+    def measure(self, view: View) -> dict[str, float]:
+        """The numbers. `view` gives samples, data, the energy and this metric's own generator."""

@@ -1,0 +1,47 @@
+"""The contract of a model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+from ebmkit.component import Component
+
+if TYPE_CHECKING:
+    from torch import nn
+
+#: Shape of one state, without the batch: `(2,)` for a point in the plane, `(1, 28, 28)` for an image.
+Event: TypeAlias = tuple[int, ...]
+
+#: Where a state lives.
+Space: TypeAlias = Literal["real", "binary", "spin", "categorical"]
+
+#: What a network takes beside x: nothing, a noise level, or a time.
+Conditioning: TypeAlias = Literal["sigma", "time"] | None
+
+
+class Model(Component, ABC):
+    """An energy, low for likely states: `p(x) = exp(-E(x)) / Z`.
+
+    `build` gives a torch module whose forward maps `(B, *event) -> (B,)`. What else the module can do is announced in
+    `offers`, so that a spec which asks for more is refused before anything is built:
+
+    `energy`        forward gives energies (a score network offers `score` instead)
+    `gradient`      the energy is differentiable in x
+    `sample_exact`  `module.sample_exact(n, rng) -> (n, *event)`, independent draws
+    `log_z`         `module.log_z() -> ()`, the exact log normaliser
+    `noised`        `module.noised(sigma) -> module`, the same model convolved with N(0, sigma^2 I)
+    """
+
+    component_kind: ClassVar[str] = "model"
+    space: ClassVar[Space] = "real"
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+    conditioning: ClassVar[Conditioning] = None
+
+    def event(self) -> Event | None:
+        """The shape that the parameters fix, or None for a model that takes the shape of its data."""
+        return None
+
+    @abstractmethod
+    def build(self, event: Event) -> nn.Module:
+        """The module, freshly initialised, on the CPU in float32. The engine seeds torch's initialisers around it."""

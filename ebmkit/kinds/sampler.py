@@ -1,0 +1,55 @@
+"""The contract of a sampler."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+from ebmkit.component import Component
+from ebmkit.kinds.model import Conditioning, Space
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from ebmkit.engine.energy import Energy
+
+
+class State(Protocol):
+    """What a chain remembers between two steps: a NamedTuple that has at least the positions `x`."""
+
+    @property
+    def x(self) -> Tensor: ...
+
+
+class StepInfo(NamedTuple):
+    """What one step saw. Tensors stay on the device; the chain runner reduces them when somebody asked for traces."""
+
+    energy: Tensor | None = None  # (B,) at the point where the step began
+    gradient: Tensor | None = None  # (B, *event), dE/dx at the same point
+    accepted: Tensor | None = None  # (B,) in {0, 1}, for samplers that can refuse
+
+
+class Sampler(Component, ABC):
+    """A Markov chain on states, written as one pure step. The batch is the chains.
+
+    The engine owns the loop: it freezes the network, repeats `step`, keeps traces and the replay buffer. Use `rng` for
+    every random number, make tensors with the device and dtype of `x`, and never bring a value to the host.
+    """
+
+    component_kind: ClassVar[str] = "sampler"
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+    #: What the model must offer (see `Model`).
+    needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+    #: What it gives the model beside x; must be what the model expects.
+    conditioning: ClassVar[Conditioning] = None
+
+    #: How often a call of the sampler steps. Declare it as a parameter unless it is fixed.
+    steps: int
+
+    @abstractmethod
+    def init(self, energy: Energy, x: Tensor, rng: Generator) -> State:
+        """The state of chains that stand at `x`."""
+
+    @abstractmethod
+    def step(self, energy: Energy, state: Any, rng: Generator) -> tuple[State, StepInfo]:
+        """The chains one step later. `energy(x)` gives `(B,)`; `energy.value_and_grad(x)` gives both at one price."""

@@ -1,0 +1,48 @@
+"""The torch-free half of the road in one call: text, layers, check, resolve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.check import check
+from ebmkit.emit import emit
+from ebmkit.layers import compose, open_spec
+from ebmkit.place import Source
+from ebmkit.registry import Registry
+from ebmkit.resolve import resolve
+
+if TYPE_CHECKING:
+    import os
+
+    from ebmkit.plan import Plan
+
+
+def load_spec(
+    spec: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    sets: Sequence[str] = (),
+    unsets: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+) -> Plan:
+    """The plan of a spec: a path, the name of a packaged spec, `-`, or the spec itself as a dictionary.
+
+    Raises `ebmkit.errors.Mistakes` with everything that is wrong, each with its place.
+    """
+    from ebmkit.plugins import Plugins
+
+    if isinstance(spec, Mapping):
+        source = Source("<dict>", json.dumps(spec, indent=2))  # JSON is YAML, so places can be shown here too
+        name = "experiment"
+    else:
+        source = open_spec(str(spec))
+        name = Path(source.name).stem if source.name != "<stdin>" else "stdin"
+    registry = Registry(Plugins(plugins))
+    return resolve(check(compose(source, sets, unsets), registry, default_name=name), registry)
+
+
+def resolved_yaml(plan: Plan) -> str:
+    """The plan as a spec with every default, and behind each value where it came from."""
+    return emit(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})

@@ -1,0 +1,1 @@
+"""Measurements of a run: one a file."""

@@ -1,0 +1,31 @@
+"""Equally many points of each sort, so that distances between them can be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ebmkit.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.view import View
+
+
+class Matched(NamedTuple):
+    """Points `(n, d)`, flattened."""
+
+    samples: Tensor
+    test: Tensor
+    train: Tensor
+
+
+def matched(view: View, n: int) -> Matched:
+    """`n` model samples and `n` random points of either split; all of the smaller split where there are fewer."""
+    test, train = view.data("test"), view.data("train")
+    if test is None or train is None:
+        raise ValueError("distances to data need a spec with data")
+    n = min(n, len(test), len(train))
+    # At random, because files are often sorted by class.
+    test, train = (x[torch.randperm(len(x), generator=view.rng, device=x.device)[:n]] for x in (test, train))
+    return Matched(view.samples(n).flatten(1), test.flatten(1), train.flatten(1))

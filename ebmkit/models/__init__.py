@@ -1,0 +1,1 @@
+"""Energies: one model a file."""

@@ -1,0 +1,61 @@
+"""Covariances as a spec writes them: a number, a diagonal, or a full matrix. Checked without torch."""
+
+from __future__ import annotations
+
+from math import isclose, sqrt
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from annotated_types import Gt, MinLen
+
+from ebmkit.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: A variance for all coordinates, one a coordinate, or the rows of a matrix.
+Covariance: TypeAlias = (
+    Annotated[float, Gt(0)]
+    | Annotated[tuple[Annotated[float, Gt(0)], ...], MinLen(1)]
+    | Annotated[tuple[tuple[float, ...], ...], MinLen(1)]
+)
+
+
+def check_covariance(covariance: Covariance, dimension: int) -> None:
+    """Raise a ValueError that says why this is no covariance of so many coordinates."""
+    entries = covariance if isinstance(covariance, tuple) else (covariance,) * dimension
+    if len(entries) != dimension:
+        raise ValueError(f"a covariance of {len(entries)} coordinates for a mean of {dimension}")
+    rows = [entry for entry in entries if isinstance(entry, tuple)]
+    variances = [entry for entry in entries if not isinstance(entry, tuple)]
+    if rows:
+        _check_matrix(rows, dimension)
+    for variance in variances:
+        if not variance > 0:
+            raise ValueError(f"the variance {variance} is not positive")
+
+
+def _check_matrix(rows: list[tuple[float, ...]], dimension: int) -> None:
+    if len(rows) != dimension or any(len(row) != dimension for row in rows):
+        raise ValueError(f"a covariance of {dimension} coordinates has {dimension} rows of {dimension} numbers each")
+    factor = [[0.0] * dimension for _ in rows]  # Cholesky, by hand: torch is not loaded while a spec is checked
+    for i, row in enumerate(rows):
+        for j in range(i + 1):
+            if not isclose(row[j], rows[j][i], rel_tol=1e-9):
+                raise ValueError(
+                    f"the covariance is not symmetric: row {i} has {row[j]} where row {j} has {rows[j][i]}"
+                )
+            rest = row[j] - sum(a * b for a, b in zip(factor[i][:j], factor[j][:j], strict=True))
+            if i != j:
+                factor[i][j] = rest / factor[j][j]
+            elif rest > 1e-12 * abs(row[i]):  # what rounding leaves of a singular matrix is not a variance
+                factor[i][i] = sqrt(rest)
+            else:
+                raise ValueError("the covariance is not positive definite")
+
+
+def covariance_matrix(covariance: Covariance, dimension: int) -> Tensor:
+    """The full matrix, in float64: it is factored and inverted before it is rounded."""
+    entries = torch.tensor(covariance, dtype=torch.float64)
+    if entries.dim() == 0:
+        entries = entries.expand(dimension)
+    return entries.diag() if entries.dim() == 1 else entries

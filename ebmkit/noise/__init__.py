@@ -1,0 +1,1 @@
+"""Distributions to contrast data with: one a file."""

@@ -1,0 +1,52 @@
+"""Noise-contrastive estimation."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING, Annotated, cast
+
+from annotated_types import Gt
+
+from ebmkit.component import component
+from ebmkit.kinds import Event, Loss, Noise, Objective
+from ebmkit.lazy import torch
+from ebmkit.noise.gaussian import GaussianNoise
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.engine.context import Context
+    from ebmkit.nets.contrast import Contrast
+
+
+@component("nce")
+class NCE(Objective):
+    """Tell data from noise by logistic regression; the best classifier knows the density, normaliser included.
+
+        L = E_data[softplus(-G(x))] + r E_noise[softplus(G(x))],    G(x) = -E(x) - log Z - log p_noise(x) - log r
+
+    Parameters:
+        noise: what the data are contrasted with; it must cover them.
+        noise_ratio: r, noise samples per data point (at least one sample a batch).
+        learn_log_z: learn log Z beside the model; without it the model has to normalise itself.
+
+    Reference: Gutmann and Hyvarinen, "Noise-contrastive estimation of unnormalized statistical models", JMLR 13, 2012.
+
+    Example: objective: {use: nce, noise_ratio: 4.0}
+    """
+
+    noise: Noise = GaussianNoise()
+    noise_ratio: Annotated[float, Gt(0)] = 4.0
+    learn_log_z: bool = True
+
+    def extras(self, event: Event, data: Tensor) -> Contrast:
+        from ebmkit.nets.contrast import Contrast
+
+        return Contrast(self.noise.build(event, data), self.learn_log_z)
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        r, softplus = self.noise_ratio, torch.nn.functional.softplus
+        contrast = cast("Contrast", context.extras)
+        at_data, at_noise = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context.rng)
+        value = softplus(log(r) - at_data).mean() + r * softplus(at_noise - log(r)).mean()
+        return Loss(value, {"log_z": contrast.log_z.detach()})

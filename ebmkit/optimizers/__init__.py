@@ -1,0 +1,1 @@
+"""How parameters follow the gradient: one optimizer a file."""

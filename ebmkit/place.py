@@ -1,0 +1,39 @@
+"""Places in text, so that every value of a spec remembers where it was written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+#: What ends a line in YAML; the reader counts lines by the same rule.
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that a spec was read from: a file, or a flag such as `--set[1]`."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return _LINE_END.split(self.text)
+
+    def line(self, number: int) -> str:
+        """The line with this number, counted from 1; empty past the end."""
+        return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of one line, counted from 1 as editors do."""
+
+    source: Source
+    line: int
+    column: int
+    length: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.source.name}:{self.line}:{self.column}"

@@ -1,0 +1,45 @@
+"""What will happen: a spec with every default filled, everything fitted together, and a name that is a hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pluggy
+
+    from ebmkit.kinds import Event, Sampler
+    from ebmkit.place import Place
+    from ebmkit.plugins import LoadedPlugin
+    from ebmkit.spec import Spec
+    from ebmkit.text import Node
+    from ebmkit.translate import Path
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The end of the torch-free half of the road."""
+
+    spec: Spec
+    #: Shape of one state.
+    event: Event
+    #: The spec as plain data with every default written out; what `resolved.yaml` holds.
+    resolved: dict[str, Any]
+    #: Where each value of `resolved` came from: a place in a file or flag, or words ("default of sampler 'langevin'").
+    origins: dict[Path, Place | str]
+    #: SHA-256 of the canonical form. Comments, order, spelling of numbers and the run's name do not move it.
+    hash: str
+    #: The merged tree with the place of every value.
+    tree: Node
+    #: Those that the spec names, and the hooks of these and of ebmkit itself.
+    plugins: tuple[LoadedPlugin, ...]
+    hooks: pluggy.HookRelay
+
+    def place(self, path: Path) -> Place:
+        """Where the value at `path` was written, or for a default the nearest thing around it."""
+        return self.tree.follow(path).head
+
+    @property
+    def chain_sampler(self) -> Sampler | None:
+        """What draws the samples of this run."""
+        return self.spec.sampler or getattr(self.spec.objective, "sampler", None)

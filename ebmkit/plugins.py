@@ -1,0 +1,104 @@
+"""The plugins of a process: listed without importing, loaded when a spec names them, isolated when they are broken.
+
+pluggy's own loader would stop at the first broken plugin and skip a duplicate name in silence, so the loop is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from ebmkit import builtin, hookspecs
+from ebmkit.errors.schema import PluginBroken, PluginMissing
+from ebmkit.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from ebmkit.component import Component
+    from ebmkit.discovery import Plugin
+
+
+@dataclass(frozen=True)
+class LoadedPlugin:
+    """A plugin that was imported and shook hands."""
+
+    plugin: Plugin
+    components: tuple[type[Component], ...]
+    sha256: str
+
+
+class Plugins:
+    """The plugins of this process: built-ins, installed distributions, and files named on the command line."""
+
+    def __init__(self, files: Sequence[str] = ()) -> None:
+        self.manager = pluggy.PluginManager("ebmkit")
+        self.manager.add_hookspecs(hookspecs)
+        self.manager.register(builtin, "ebmkit")
+        self.loaded: dict[str, LoadedPlugin] = {}
+        self._failed: dict[str, str] = {}
+        self._files = files
+        self._found: dict[str, Plugin] | None = None
+
+    def found(self) -> dict[str, Plugin]:
+        """All plugins by namespace, from metadata alone."""
+        from ebmkit.discovery import file_plugin, installed  # reading metadata is slow, and most specs name no plugin
+
+        if self._found is None:
+            self._found = installed()
+            for name in self._files:
+                plugin = file_plugin(name)
+                taken = self._found.get(plugin.namespace)
+                if taken:
+                    raise PluginBroken(
+                        f"the plugin file '{name}' and '{taken.distribution}' both claim the namespace "
+                        f"'{plugin.namespace}'",
+                        help="rename the file",
+                    )
+                self._found[plugin.namespace] = plugin
+        return self._found
+
+    def load(self, namespace: str) -> LoadedPlugin:
+        """Import one plugin and check it. Raises PluginMissing or PluginBroken with the reason; never anything else."""
+        from ebmkit.handshake import Unusable
+
+        if namespace in self.loaded:
+            return self.loaded[namespace]
+        plugin = self.found().get(namespace)
+        if plugin is None:
+            raise PluginMissing(
+                f"no plugin '{namespace}' is installed",
+                label=did_you_mean(namespace, self.found()),
+                help="'ebmkit plugins' lists what is installed",
+            )
+        if namespace not in self._failed:
+            try:
+                if plugin.trouble:
+                    raise Unusable(plugin.trouble)
+                self.loaded[namespace] = self._join(plugin)
+                return self.loaded[namespace]
+            except Unusable as reason:
+                self._failed[namespace] = str(reason)
+                raise self._broken(plugin) from reason
+        raise self._broken(plugin)
+
+    def load_all(self) -> list[PluginBroken]:
+        """Load everything there is, and say what could not be."""
+        broken = []
+        for namespace in self.found():
+            try:
+                self.load(namespace)
+            except PluginBroken as error:
+                broken.append(error)
+        return broken
+
+    def _broken(self, plugin: Plugin) -> PluginBroken:
+        reason = self._failed[plugin.namespace]
+        return PluginBroken(f"plugin '{plugin.namespace}' ({plugin.distribution}) cannot be used: {reason}")
+
+    def _join(self, plugin: Plugin) -> LoadedPlugin:
+        from ebmkit.handshake import digest, import_plugin, register
+
+        module = import_plugin(plugin)
+        return LoadedPlugin(plugin, register(self.manager, module), digest(module))

@@ -1,0 +1,99 @@
+"""(kind, name) -> component."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.component import Component
+from ebmkit.errors.schema import UnknownComponent
+from ebmkit.kinds import KINDS
+from ebmkit.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from ebmkit.plugins import Plugins
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered component."""
+
+    kind: str
+    name: str  # as a spec writes it: `langevin`, `itakura.itakura_saito`
+    plugin: str
+    cls: type[Component]
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its docstring."""
+        return (inspect.getdoc(self.cls) or "").split("\n\n")[0].replace("\n", " ")
+
+
+class Registry:
+    """What a spec may name. Plugins are loaded when a name asks for them."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self.plugins = plugins
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._names: dict[type[Component], str] = {}
+        self._namespaces: set[str] = set()
+        for offer in plugins.manager.hook.ebmkit_components():  # so far only the built-ins are registered
+            self._add("ebmkit", offer, prefix="")
+
+    def find(self, kind: str, name: str) -> type[Component]:
+        """The class behind a name. Raises UnknownComponent, PluginMissing or PluginBroken, without a place."""
+        if "." in name:
+            self.load(name.partition(".")[0])
+        entry = self._entries.get((kind, name))
+        if entry is None:
+            raise self._unknown(kind, name)
+        return entry.cls
+
+    def load(self, namespace: str) -> None:
+        """Make the components of one plugin known."""
+        if namespace not in self._namespaces:
+            loaded = self.plugins.load(namespace)
+            self._namespaces.add(namespace)
+            self._add(namespace, loaded.components, prefix=f"{namespace}.")
+
+    def load_all(self) -> list[Any]:
+        """Make the components of all plugins known; returns the errors of those that are broken."""
+        broken = self.plugins.load_all()
+        for namespace in self.plugins.loaded:
+            self.load(namespace)
+        return broken
+
+    def entries(self, kind: str | None = None) -> list[Entry]:
+        """What is known so far, by kind and name, built-ins first."""
+        order = list(KINDS)
+        wanted = [entry for entry in self._entries.values() if kind in (None, entry.kind)]
+        return sorted(wanted, key=lambda entry: (order.index(entry.kind), "." in entry.name, entry.name))
+
+    def names(self, kind: str) -> list[str]:
+        return [entry.name for entry in self.entries(kind)]
+
+    def name_of(self, cls: type[Component]) -> str:
+        """The name under which a spec asks for this class."""
+        return self._names[cls]
+
+    def _add(self, plugin: str, classes: Any, prefix: str) -> None:
+        for cls in classes:
+            name = prefix + cls.component_name
+            self._entries[cls.component_kind, name] = Entry(cls.component_kind, name, plugin, cls)
+            self._names[cls] = name
+
+    def _unknown(self, kind: str, name: str) -> UnknownComponent:
+        other = [known for known, known_name in self._entries if known_name == name]
+        if other:
+            article = "an" if other[0][0] in "aeiou" else "a"
+            return UnknownComponent(f"'{name}' is {article} {other[0]}, not {_a(kind)}", help=f"ebmkit list {kind}")
+        return UnknownComponent(
+            f"unknown {kind} '{name}'",
+            label=did_you_mean(name, self.names(kind)),
+            help=f"'ebmkit list {kind}' shows all of them",
+        )
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

@@ -1,0 +1,1 @@
+"""From a run to something worth looking at."""

@@ -1,0 +1,91 @@
+"""All panels of a run on one page."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.report.panel import Panel
+from ebmkit.report.panels import offered_panels
+from ebmkit.report.style import BAD, FAINT, GOOD, INK, tidy
+
+if TYPE_CHECKING:
+    from ebmkit.engine.view import View
+
+WIDTH, MARGIN, GAP = 10.5, 0.45, 0.55  # inches
+HEADER, SQUARE, WIDE = 0.95, (WIDTH - 2 * MARGIN - 2 * GAP) / 3, 1.75
+COLUMNS, DPI = 6, 150
+
+
+def draw_summary(view: View) -> bytes:
+    """The page as PNG. A panel that fails says so in its place: a picture is not worth a run."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = _rows(offered_panels(view))
+    height = HEADER + sum(tall + GAP for _, tall in rows)
+    figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
+    canvas = FigureCanvasAgg(figure)  # no pyplot: its figures are global
+    _head(figure, view, height)
+    column = (WIDTH - 2 * MARGIN + GAP) / COLUMNS
+    top = height - HEADER
+    for row, tall in rows:
+        left = MARGIN
+        for panel, span in row:
+            width = span * column - GAP
+            _draw(panel, figure.add_axes((left / WIDTH, (top - tall) / height, width / WIDTH, tall / height)), view)
+            left += span * column
+        top -= tall + GAP
+    picture = io.BytesIO()
+    canvas.print_figure(picture, format="png", dpi=DPI)
+    return picture.getvalue()
+
+
+def _rows(panels: list[Panel]) -> list[tuple[list[tuple[Panel, int]], float]]:
+    """Panels with the columns each takes, row by row: squares first, then wide ones, the first beside the last squares
+    where those leave room."""
+    squares = [(panel, 2) for panel in panels if not panel.wide]
+    wides = [panel for panel in panels if panel.wide]
+    rows = [(squares[first : first + 3], SQUARE) for first in range(0, len(squares), 3)]
+    if len(squares) % 3 and wides:
+        rows[-1][0].append((wides.pop(0), COLUMNS - 2 * (len(squares) % 3)))
+    for first in range(0, len(wides), 2):
+        pair = wides[first : first + 2]
+        rows.append(([(panel, COLUMNS // len(pair)) for panel in pair], WIDE))
+    return rows
+
+
+def _draw(panel: Panel, axes: Any, view: View) -> None:
+    try:
+        panel.draw(axes, view)
+    except Exception as error:
+        axes.clear()
+        said = f"panel '{panel.name}' failed\n{type(error).__name__}: {error}"
+        axes.text(0.5, 0.5, said, ha="center", va="center", color=BAD, fontsize=8, wrap=True)
+    tidy(axes, panel.title)
+
+
+def _head(figure: Any, view: View, height: float) -> None:
+    """Name and recipe on the left, the number that matters on the right."""
+    spec = view.plan.spec
+    sampler = view.plan.chain_sampler
+    recipe = [
+        *([spec.data.component_name] if spec.data else []),
+        spec.model.component_name,
+        *([f"{spec.objective.component_name}, {view.step:,} steps"] if spec.objective and spec.train else []),
+        *([f"{sampler.component_name}, {sampler.steps:,} steps"] if sampler else []),
+        f"seed {spec.seed}",
+    ]
+    left, right, first, second = MARGIN / WIDTH, 1 - MARGIN / WIDTH, 1 - 0.3 / height, 1 - 0.53 / height
+    figure.text(left, first, spec.name, fontsize=14, fontweight="bold", color=INK, va="center")
+    figure.text(left, second, "  ·  ".join(recipe), fontsize=8.5, color=FAINT, va="center")
+    if not view.results:
+        return
+    name = spec.expect[0].metric if spec.expect else next(iter(view.results))
+    figure.text(right, first, f"{name} = {view.results[name]:.4g}", fontsize=12, color=INK, va="center", ha="right")
+    if spec.expect:
+        met = is_met(spec.expect[0], view.results[name])
+        verdict, color = ("✓", GOOD) if met else ("✗", BAD)
+        words = f"{verdict} expected {bounds(spec.expect[0])}"
+        figure.text(right, second, words, fontsize=8.5, color=color, va="center", ha="right")

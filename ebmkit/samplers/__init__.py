@@ -1,0 +1,1 @@
+"""Markov chains and direct draws: one sampler a file."""

@@ -1,0 +1,1 @@
+"""Noise levels: one schedule a file."""

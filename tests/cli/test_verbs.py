@@ -1,0 +1,198 @@
+"""The torch-free verbs, as a user calls them."""
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from ebmkit.cli import VERBS, group
+
+
+def ebmkit(*words, status=0, **options):
+    done = CliRunner().invoke(group, list(words), prog_name="ebmkit", **options)
+    assert done.exit_code == status, done.output + repr(done.exception)
+    return done
+
+
+WRONG = "ebmkit: 1\nmodel: {use: mlp, hiden: [3]}\ndata: two_moons\nsampler: langevin\n"
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(WRONG)
+    return str(path)
+
+
+def test_help_names_every_verb():
+    shown = ebmkit("--help").output
+    for verbs in VERBS.values():
+        for verb in verbs:
+            assert f"\n  {verb} " in shown
+
+
+@pytest.mark.parametrize("verb", [verb for verbs in VERBS.values() for verb in verbs])
+def test_every_verb_has_help(verb):
+    assert "Usage: ebmkit" in ebmkit(verb, "--help").output
+
+
+def test_a_misspelt_verb_is_answered():
+    assert "did you mean 'validate'?" in ebmkit("validte", status=2).output
+
+
+def test_list_as_json_is_an_array_of_objects():
+    rows = json.loads(ebmkit("list", "--json").stdout)
+    assert {"kind": "model", "name": "mlp", "plugin": "ebmkit"}.items() <= rows[
+        [r["name"] for r in rows].index("mlp")
+    ].items()
+    assert all(row["summary"] for row in rows)
+    assert {row["kind"] for row in json.loads(ebmkit("list", "sampler", "--json").stdout)} == {"sampler"}
+
+
+def test_list_knows_every_kind():
+    from ebmkit.cli.list import KINDS as WRITTEN_OUT
+    from ebmkit.kinds import KINDS
+
+    assert list(WRITTEN_OUT) == list(KINDS)
+
+
+def test_show_prints_formula_parameters_reference_and_example():
+    shown = ebmkit("show", "sampler", "langevin").output
+    for words in ("x' = x - step_size dE/dx", "step_size: a number, greater than 0", "Reference", "Example"):
+        assert words in shown
+    assert json.loads(ebmkit("show", "sampler", "langevin", "--json").stdout)["parameters"][0]["name"] == "steps"
+
+
+def test_show_of_an_unknown_name_suggests():
+    assert "did you mean 'langevin'?" in ebmkit("show", "sampler", "langevn", status=2).stderr
+
+
+def test_validate_says_ok_and_all_mistakes_of_all_files(wrong):
+    assert "quickstart: ok" in ebmkit("validate", "quickstart").stdout
+    done = ebmkit("validate", "quickstart", wrong, wrong, status=2)
+    assert "quickstart: ok" in done.stdout
+    assert done.stderr.count("error[E103]") == 2
+
+
+def test_validate_reads_standard_input():
+    assert "<stdin>:2:19" in ebmkit("validate", "-", input=WRONG, status=2).stderr
+
+
+def test_the_forms_of_errors(wrong):
+    (mistake,) = json.loads(ebmkit("validate", wrong, "--format", "json", status=2).stdout)
+    assert mistake["place"]["line"] == 2
+    assert ebmkit("validate", wrong, "--format", "github", status=2).stdout.startswith(f"::error file={wrong},line=2,")
+    assert json.loads(ebmkit("validate", "quickstart", "--format", "json").stdout) == []
+
+
+def test_a_traceback_is_shown_only_when_asked_for(wrong):
+    assert "Traceback" not in ebmkit("validate", wrong, status=2).stderr
+    program = (
+        f"from ebmkit.cli import main; import sys; sys.argv = ['ebmkit', 'validate', {wrong!r}, '--debug']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+
+
+def test_resolve_writes_every_default_and_its_origin():
+    shown = ebmkit("resolve", "quickstart", "--set", "seed=5").stdout
+    assert "--set[1]:1:6" in shown
+    assert "default of model 'mlp'" in shown
+    asked = json.loads(ebmkit("resolve", "quickstart", "--json").stdout)
+    assert asked["resolved"]["train"]["batch_size"] == 256
+    assert asked["origins"]["train.batch_size"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("train.optimizer.lr", ["0.003", "quickstart.yaml:", "learning rate"]),
+        ("train.batch_size", ["256", "default", "data points a step"]),
+        ("model.activation", ["silu", "default of model 'mlp'"]),
+        ("evaluate[0].directions", ["256", "default of metric"]),
+        ("name", ["quickstart", "the file's name"]),
+    ],
+)
+def test_why(path, words):
+    shown = ebmkit("resolve", "quickstart", "--why", path).output
+    assert all(word in shown for word in words), shown
+
+
+def test_why_of_nothing_suggests():
+    assert "did you mean 'steps'?" in ebmkit("resolve", "quickstart", "--why", "train.stps", status=2).output
+
+
+def test_schema_accepts_right_specs_and_refuses_wrong_ones(tmp_path):
+    from ebmkit import packaged
+    from ebmkit.layers import open_spec
+    from ebmkit.text import parse
+
+    out = tmp_path / "schema.json"
+    ebmkit("schema", "--out", str(out))
+    validator = jsonschema.Draft202012Validator(json.loads(out.read_text()))
+    validator.check_schema(validator.schema)
+    for name in packaged.names():
+        assert list(validator.iter_errors(parse(open_spec(name)).plain())) == []
+    right = parse(open_spec("quickstart")).plain()
+    for section, value in (
+        ("model", "mpl"),
+        ("model", {"use": "mlp", "hiden": [1]}),
+        ("seed", -1),
+        ("train", {"stps": 1}),
+    ):
+        assert list(validator.iter_errors({**right, section: value})), (section, value)
+
+
+def test_new_spec_keeps_comments_and_applies_changes(tmp_path):
+    from ebmkit import packaged
+
+    path = tmp_path / "mine.yaml"
+    original = packaged.find("quickstart").read_text()
+    ebmkit("new", "spec", str(path))
+    assert path.read_text() == original
+    ebmkit("new", "spec", str(path), status=2)
+    ebmkit("new", "spec", str(path), "--force", "--set", "train.steps=77", "--unset", "expect")
+    changed = path.read_text()
+    assert "steps: 77" in changed
+    assert "expect:" not in changed
+    untouched = [line for line in original.splitlines() if "#" in line and "expect" not in line]
+    assert all(line in changed.splitlines() for line in untouched)
+    assert "ok" in ebmkit("validate", str(path)).stdout
+
+
+def test_new_spec_refuses_a_senseless_change_and_writes_nothing(tmp_path):
+    path = tmp_path / "mine.yaml"
+    assert "E101" in ebmkit("new", "spec", str(path), "--set", "trian.steps=7", status=2).stderr
+    assert not path.exists()
+
+
+def test_explain():
+    assert "no such parameter" in ebmkit("explain", "e103").output
+    assert "E001" in ebmkit("explain").output
+    ebmkit("explain", "E999", status=2)
+
+
+def test_doctor_finds_this_installation_sound():
+    rows = json.loads(ebmkit("doctor", "--json").stdout)
+    assert {row["subject"]: row["verdict"] for row in rows}["torch"] == "ok"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell):
+    assert "_EBMKIT_COMPLETE" in ebmkit("completion", shell).output
+
+
+def test_completion_offers_verbs_kinds_names_and_specs():
+    from click.shell_completion import ShellComplete
+
+    def offered(arguments, typed):
+        return [item.value for item in ShellComplete(group, {}, "ebmkit", "_X").get_completions(arguments, typed)]
+
+    assert offered([], "val") == ["validate"]
+    assert "sampler" in offered(["show"], "s")
+    assert offered(["show", "sampler"], "lang") == ["langevin"]
+    assert "quickstart" in offered(["run"], "qui")

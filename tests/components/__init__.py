@@ -1,0 +1,1 @@
+"""Every built-in component against a closed form, an enumeration or a second way to compute it."""

@@ -1,0 +1,119 @@
+"""A plugin whose components misbehave in every way that the engine has to survive. Its hooks keep a diary."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ebmkit.api import Loss, Metric, Model, Objective, Optimizer, Tracker, component, hookimpl, torch
+
+#: What the hooks of this plugin heard.
+DIARY: list[Any] = []
+
+
+@hookimpl
+def ebmkit_run_started(view, folder):
+    DIARY.append(("started", folder.is_dir()))
+
+
+@hookimpl
+def ebmkit_step_ended(view, step):
+    DIARY.append(("step", step, view.step))
+
+
+@hookimpl
+def ebmkit_checkpoint_saved(view, path):
+    DIARY.append(("saved", (path / "manifest.json").is_file()))
+
+
+@hookimpl
+def ebmkit_run_finished(view, results):
+    DIARY.append(("finished", sorted(results)))
+
+
+@component("trouble")
+class Trouble(Objective):
+    """The mean energy, until step `at`; then `kind`."""
+
+    kind: str = "none"
+    at: int = 7
+
+    def loss(self, model, batch, context):
+        energy = model(batch).mean()
+        metrics = {"energy_data": energy.detach()}
+        if context.step == self.at:
+            if self.kind == "nan":
+                energy = energy * torch.nan
+            if self.kind == "metric":
+                metrics["energy_data"] = energy.detach() / 0
+            if self.kind == "raise":
+                raise IndexError("out of luck")
+            if self.kind == "ctrl-c":
+                raise KeyboardInterrupt
+        return Loss(energy, metrics)
+
+
+@component("alias")
+class Alias(Objective):
+    """Reports a parameter itself, which the optimizer changes in place before anybody reads the report."""
+
+    def loss(self, model, batch, context):
+        weight = next(model.parameters())
+        return Loss(model(batch).mean(), {"weight": weight.detach().flatten()[0]})
+
+
+@component("draws")
+class Draws(Metric):
+    """Uses a lot of randomness of every kind that it is given."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples", "data"})
+    samples: int = 100
+    value: float = 1.0
+
+    def results(self):
+        return ("draws",)
+
+    def measure(self, view):
+        torch.randn(1000, generator=view.rng)
+        view.samples(self.samples)
+        return {"draws": self.value}
+
+
+@component("infinite")
+class Infinite(Metric):
+    """Measures nothing that is a number."""
+
+    def results(self):
+        return ("infinite",)
+
+    def measure(self, view):
+        return {"infinite": float("inf")}
+
+
+@component("unbuildable")
+class Unbuildable(Model):
+    """Cannot be built."""
+
+    def build(self, event):
+        raise MemoryError("too wide")
+
+
+@component("stubborn")
+class Stubborn(Optimizer):
+    """Cannot be built either."""
+
+    def build(self, parameters):
+        raise RuntimeError("no")
+
+
+@component("full_disk")
+class FullDisk(Tracker):
+    """Meets a full disk at the first line."""
+
+    def open(self, folder):
+        return self
+
+    def write(self, step, values):
+        raise OSError(28, "No space left on device", "metrics.full")
+
+    def close(self):
+        DIARY.append("closed")

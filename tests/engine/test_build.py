@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ebmkit.build import build
+from ebmkit.engine.session import run
+from ebmkit.errors.running import ComponentFailed, EnvironmentLacks
+
+
+def same(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_parts_depend_on_the_seed_and_on_nothing_else(small, plan_of):
+    torch.manual_seed(1)
+    first = build(plan_of(small))
+    torch.manual_seed(2)
+    second = build(plan_of(small))
+    assert same(first.model, second.model)
+    assert first.train.equal(second.train)
+    assert not first.train.equal(first.test)
+    small["seed"] = 4
+    third = build(plan_of(small))
+    assert not same(first.model, third.model)
+    assert not first.train.equal(third.train)
+
+
+def test_a_run_leaves_global_randomness_alone(small, plan_of, tmp_path):
+    import random
+
+    import numpy as np
+
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)
+    before = torch.random.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()
+    small["evaluate"] = ["sliced_wasserstein", "mmd"]
+    run(plan_of(small), runs_dir=tmp_path)
+    assert torch.random.get_rng_state().equal(before[0])
+    assert random.getstate() == before[1]
+    assert (np.random.get_state()[1] == before[2]).all()
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:7", "mps"])
+def test_an_absent_device_is_named_at_its_line(small, plan_of, device):
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if there[device.split(":")[0]]:
+        pytest.skip("this machine has one")
+    small["device"] = device
+    with pytest.raises(EnvironmentLacks, match=device) as caught:
+        build(plan_of(small))
+    assert device in caught.value.place.source.line(caught.value.place.line)
+    assert "cpu" in caught.value.label
+
+
+def test_small_networks_take_one_thread_unless_told_otherwise(small, plan_of):
+    before = torch.get_num_threads()
+    try:
+        assert build(plan_of(small)).threads == torch.get_num_threads() == 1
+        small["threads"] = 2
+        assert build(plan_of(small)).threads == torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("section", "component", "said"),
+    [
+        ("model", "faulty.unbuildable", "model 'unbuildable' raised MemoryError: too wide"),
+        ("train", {"steps": 1, "optimizer": "faulty.stubborn"}, "optimizer 'stubborn' raised RuntimeError: no"),
+    ],
+)
+def test_what_cannot_be_built_is_named_at_its_line_and_writes_nothing(
+    small, plan_of, tmp_path, section, component, said
+):
+    small[section] = component
+    with pytest.raises(ComponentFailed) as caught:
+        run(plan_of(small), runs_dir=tmp_path / "runs")
+    assert caught.value.message == said
+    assert "faulty." in caught.value.place.source.line(caught.value.place.line)
+    assert caught.value.__cause__ is not None
+    assert not (tmp_path / "runs").exists()

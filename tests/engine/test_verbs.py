@@ -1,0 +1,135 @@
+"""`ebmkit run` and `ebmkit sample` as they are typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from ebmkit.cli import group
+
+SPEC = """\
+ebmkit: 1
+name: verb
+seed: 5
+device: cpu
+data: {use: two_moons, size: 200, test_size: 200}
+model: {use: mlp, hidden: [8]}
+objective: nce
+train: {steps: 20, batch_size: 32, ema: 0.9}
+sampler: {use: langevin, steps: 5}
+samples: 50
+evaluate: [{use: mmd, samples: 50}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "verb.yaml").write_text(SPEC)
+    return tmp_path
+
+
+def invoke(*words):
+    return CliRunner().invoke(group, list(words), prog_name="ebmkit")
+
+
+def started(*words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "ebmkit", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def test_two_processes_leave_the_same_bytes(folder):
+    processes = [started("run", "verb.yaml", "--quiet", "--runs-dir", name) for name in ("one", "two")]
+    told = [process.communicate(timeout=60)[0].strip() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    compared = ["metrics.jsonl", "samples/samples.safetensors", "resolved.yaml"]
+    compared += [f"checkpoints/step-000020/{part}.safetensors" for part in ("model", "mean", "extras")]
+    for name in compared:
+        one, two = ((folder / where / name).read_bytes() for where in told)
+        assert one == two, name
+        assert one
+
+
+def test_what_a_person_sees(folder):
+    result = invoke("run", "verb.yaml", "--set", "expect=[{metric: mmd, below: 9}]")
+    assert result.exit_code == 0, result.output
+    for words in ("mlp: 33 parameters", "two_moons: 200 points", "cpu, 1 thread", "step 2/20", "steps/s", "below 9"):
+        assert words in result.output
+    assert (folder / result.output.split("picture  ")[1].strip()).is_file()
+
+
+def test_json_is_one_object_on_stdout_even_when_a_claim_fails(folder):
+    result = invoke("run", "verb.yaml", "--json", "--set", "expect=[{metric: mmd, below: -9}]")
+    assert result.exit_code == 6
+    told = json.loads(result.stdout)
+    assert told["status"] == "finished"
+    assert told["expect"] == [{"metric": "mmd", "expected": "below -9", "met": False}]
+    assert set(told["results"]) >= {"mmd"}
+    assert "error[E304]" in result.stderr
+
+
+def test_divergence_has_its_exit_status_place_and_step(folder):
+    result = invoke("run", "verb.yaml", "--set", "train.optimizer={use: sgd, lr: 1e38}")
+    assert result.exit_code == 4
+    assert "error[E302]: objective 'nce': loss became" in result.stderr
+    assert "at step 2" in result.stderr
+    assert "verb.yaml:7:" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_absent_device_and_an_unwritable_folder_have_theirs(folder):
+    (folder / "file").write_text("")
+    assert invoke("run", "verb.yaml", "--device", "cuda:99").exit_code == 3
+    assert invoke("run", "verb.yaml", "--runs-dir", "file").exit_code == 5
+
+
+def test_ctrl_c_in_a_terminal(folder):
+    process = started("run", "verb.yaml", "--set", "train.steps=10000000", cwd=folder)
+    deadline = time.monotonic() + 60
+    while not list(folder.glob("runs/verb/*/run.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    (path,) = folder.glob("runs/verb/*/run.json")
+    assert json.loads(path.read_text())["status"] == "interrupted"
+
+
+def test_samples_of_a_run_in_every_format(folder):
+    run_folder = invoke("run", "verb.yaml", "--quiet").stdout.strip()
+    for suffix in ("npy", "npz", "csv", "safetensors"):
+        result = invoke("sample", run_folder, "-n", "20", "--out", f"out/x.{suffix}")
+        assert result.exit_code == 0, result.output
+    from safetensors.numpy import load_file
+
+    x = np.load("out/x.npy", allow_pickle=False)
+    assert x.shape == (20, 2)
+    assert (np.load("out/x.npz", allow_pickle=False)["x"] == x).all()
+    assert (load_file("out/x.safetensors")["x"] == x).all()
+    assert (np.loadtxt("out/x.csv", delimiter=",", skiprows=1, dtype=np.float32) == x).all()
+
+
+def test_sample_overwrites_only_by_force_and_refuses_what_it_cannot_do(folder):
+    (folder / "g.yaml").write_text("ebmkit: 1\nmodel: {use: gaussian, mean: [0, 0]}\nsampler: exact\ndevice: cpu\n")
+    words = ["sample", "g.yaml", "-n", "7", "--out", "g.csv"]
+    assert invoke(*words).exit_code == 0
+    before = (folder / "g.csv").read_bytes()
+    refused = invoke(*words, "--seed", "8")
+    assert refused.exit_code == 2
+    assert (folder / "g.csv").read_bytes() == before
+    assert invoke(*words, "--seed", "8", "--force", "--plot", "g.png").exit_code == 0
+    assert (folder / "g.csv").read_bytes() != before
+    assert (folder / "g.png").read_bytes().startswith(b"\x89PNG")
+    assert invoke("sample", "g.yaml", "-n", "7", "--out", "g.pkl").exit_code == 2
+    assert "trained first" in invoke("sample", "verb.yaml", "-n", "7", "--out", "h.npy").output
+    assert invoke("sample", str(folder), "-n", "7", "--out", "h.npy").exit_code == 2

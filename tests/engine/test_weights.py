@@ -1,0 +1,133 @@
+"""What moves the weights, and what must not touch them."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import nn
+
+from ebmkit.engine import checkpoint
+from ebmkit.engine.chain import run_chain
+from ebmkit.engine.ema import RunningMean
+from ebmkit.engine.learning_rate import CosineDecay
+from ebmkit.engine.sampling import view_of
+from ebmkit.errors.running import StorageFailed
+from ebmkit.samplers.langevin import Langevin
+
+
+def energy_net():
+    return nn.Sequential(nn.Linear(2, 4), nn.Dropout(0.5), nn.Linear(4, 1), nn.Flatten(0))
+
+
+def test_a_chain_leaves_mode_gradients_and_weights_as_they_were():
+    net = energy_net()
+    net[1].eval()
+    net[0].bias.requires_grad_(False)
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    x = run_chain(Langevin(steps=3), net, torch.randn(6, 2), torch.Generator()).x
+    assert not x.requires_grad
+    assert [module.training for module in net.modules()] == [True, True, False, True, True]
+    assert [p.requires_grad for p in net.parameters()] == [True, False, True, True]
+    assert all(p.grad is None for p in net.parameters())
+    assert all(value.equal(before[name]) for name, value in net.state_dict().items())
+
+
+def test_a_chain_that_fails_leaves_them_too():
+    net = energy_net()
+    with pytest.raises(RuntimeError):
+        run_chain(Langevin(steps=3), net, torch.randn(6, 3), torch.Generator())
+    assert net.training
+    assert all(p.requires_grad for p in net.parameters())
+
+
+def test_the_running_mean_follows_its_formula_and_copies_buffers():
+    net = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1))
+    with torch.no_grad():
+        net[0].weight.fill_(0.0)
+    mean = RunningMean(net, 0.9)
+    expected = 0.0
+    for step in range(1, 200):
+        with torch.no_grad():
+            net[0].weight.fill_(float(step))
+            net[1].running_mean.fill_(float(step))
+        mean.update(step)
+        decay = min(0.9, (1 + step) / (10 + step))
+        expected = decay * expected + (1 - decay) * step
+    assert mean.module[0].weight.item() == pytest.approx(expected, rel=1e-5)
+    assert mean.module[1].running_mean.item() == 199
+    assert not any(p.requires_grad for p in mean.module.parameters())
+
+
+def test_the_rate_falls_from_its_own_value_to_the_final_fraction():
+    parameters = [nn.Parameter(torch.zeros(1)), nn.Parameter(torch.zeros(1))]
+    optimizer = torch.optim.SGD([{"params": parameters[:1], "lr": 1.0}, {"params": parameters[1:], "lr": 0.1}])
+    decay = CosineDecay(optimizer, 101, 0.02)
+    rates = []
+    for step in range(1, 102):
+        decay.set(step)
+        rates.append([group["lr"] for group in optimizer.param_groups])
+    assert rates[0] == [1.0, 0.1]
+    assert rates[-1] == pytest.approx([0.02, 0.002])
+    assert rates[50] == pytest.approx([0.51, 0.051])
+    assert all(later[0] < earlier[0] for earlier, later in pairwise(rates))
+
+
+def test_a_final_fraction_of_one_leaves_the_rate_alone():
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.3)
+    CosineDecay(optimizer, 10, 1.0).set(7)
+    assert optimizer.param_groups[0]["lr"] == 0.3
+
+
+def test_the_samples_of_a_finished_run_can_be_drawn_again(finished):
+    from safetensors.torch import load_file
+
+    kept = load_file(finished.folder / "samples" / "samples.safetensors")["x"]
+    again = view_of(finished.plan, finished.folder, samples=60).samples(60)
+    assert again[:50].equal(kept)
+    other = view_of(finished.plan, finished.folder, samples=60, seed=99).samples(60)
+    assert not other[:50].equal(kept)
+    assert math.prod(other.shape) == 120
+
+
+def test_a_damaged_checkpoint_is_refused(finished, tmp_path):
+    import shutil
+
+    folder = shutil.copytree(finished.folder, tmp_path / "run")
+    (weights,) = folder.glob("checkpoints/*/mean.safetensors")
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(bytes(content))
+    with pytest.raises(StorageFailed, match="damaged"):
+        view_of(finished.plan, folder, samples=5)
+
+
+def test_a_checkpoint_without_manifest_does_not_count(finished, tmp_path):
+    import shutil
+
+    folder = shutil.copytree(finished.folder, tmp_path / "run")
+    next(folder.glob("checkpoints/*/manifest.json")).unlink()
+    with pytest.raises(StorageFailed, match="no checkpoint"):
+        view_of(finished.plan, folder, samples=5)
+
+
+def test_weights_of_another_model_are_refused(finished, small, plan_of):
+    small["model"]["hidden"] = [9]
+    with pytest.raises(StorageFailed, match="does not fit the model"):
+        view_of(plan_of(small), finished.folder, samples=5)
+
+
+def test_tied_weights_can_be_saved(tmp_path, small, plan_of):
+    import dataclasses
+
+    from ebmkit.build import build
+
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    parts = dataclasses.replace(build(plan_of(small)), model=net, mean=None)
+    checkpoint.save(tmp_path, 1, parts)
+    net[0].bias.data.fill_(7.0)
+    assert checkpoint.restore(tmp_path, parts) == 1
+    assert not net[0].bias.eq(7.0).any()

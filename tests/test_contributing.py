@@ -1,0 +1,81 @@
+"""The pages that newcomers follow are right: their code runs, and their figures are true."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ebmkit.cli import group
+
+ROOT = Path(__file__).parents[1]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_first_component_runs_as_written(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    (code,), (spec,) = blocks(CONTRIBUTING, "python"), blocks(CONTRIBUTING, "yaml")
+    Path("first_sampler.py").write_text(code)
+    Path("first.yaml").write_text(spec)
+    words = ["sample", "first.yaml", "-n", "20000", "--out", "x.npy", "--plugin", "first_sampler.py"]
+    done = CliRunner().invoke(group, words)
+    assert done.exit_code == 0, done.output
+    import numpy
+
+    x = torch.from_numpy(numpy.load("x.npy")).double()
+    # 300 steps forget N(0, I) starts; 6 standard errors of 20,000 draws.
+    torch.testing.assert_close(x.mean(0), torch.zeros(2).double(), atol=6 * (2 / 20_000) ** 0.5, rtol=0)
+    torch.testing.assert_close(x.T.cov(), torch.tensor([[2.0, 0.9], [0.9, 1.0]]).double(), atol=0.12, rtol=0)
+
+
+def test_the_newcomer_reads_at_most_250_lines():
+    rows = re.findall(r"\| \[(ebmkit/\S+\.py)\]\(\S+\) \| (\d+) \|", CONTRIBUTING)
+    assert len(rows) == 2
+    for path, lines in rows:
+        assert len((ROOT / path).read_text().splitlines()) == int(lines), path
+    assert sum(int(lines) for _, lines in rows) <= 250
+
+
+def test_the_readme_shows_the_quickstart_itself():
+    (shown,) = blocks(README, "yaml")
+    text = (ROOT / "specs/quickstart.yaml").read_text()
+    assert shown.strip() in text
+    assert len(text.splitlines()) <= 20
+
+
+def test_the_plugin_of_the_readme_is_ten_lines_that_work(tmp_path):
+    from ebmkit.plugins import Plugins
+    from ebmkit.registry import Registry
+
+    (code,) = blocks(README, "python")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    path = tmp_path / "mine.py"
+    path.write_text(code)
+    assert Registry(Plugins([str(path)])).find("bregman", "mine.itakura_saito")
+
+
+@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]), ids=lambda path: path.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_complete_specs_in_the_documentation_are_right(tmp_path):
+    """Blocks that begin with `ebmkit: 1` are whole specs."""
+    from ebmkit.load import load_spec
+
+    for page in ROOT.glob("docs/*.md"):
+        if page.name == "errors-compared.md":
+            continue
+        for number, block in enumerate(blocks(page.read_text(), "yaml")):
+            if block.startswith("ebmkit: 1"):
+                path = tmp_path / f"{page.stem}-{number}.yaml"
+                path.write_text(block)
+                load_spec(path)

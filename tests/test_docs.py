@@ -1,0 +1,65 @@
+"""Every component documents itself."""
+
+import textwrap
+
+import pytest
+
+from ebmkit.docs import page
+from ebmkit.load import load_spec
+from ebmkit.plugins import Plugins
+from ebmkit.registry import Registry
+from ebmkit.spec import Expectation, Spec, Train
+
+ENTRIES = Registry(Plugins()).entries()
+
+#: What a spec needs beside a component of each kind.
+AROUND = "ebmkit: 1\ndata: two_moons\nmodel: {use: gaussian, mean: [0, 0]}\nsampler: exact\n"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind}-{entry.name}")
+def test_a_page_has_all_its_parts(entry):
+    shown = page(entry.cls)
+    assert shown.summary.endswith(".")
+    assert shown.reference
+    assert shown.example
+    assert entry.cls.component_name in shown.example
+    assert [parameter.name for parameter in shown.parameters if not parameter.meaning] == []
+
+
+@pytest.mark.parametrize("section", [Spec, Train, Expectation])
+def test_sections_document_every_key(section):
+    assert all(parameter.meaning for parameter in page(section).parameters)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind}-{entry.name}")
+def test_the_example_is_right(entry, tmp_path):
+    from ebmkit.check import check
+    from ebmkit.layers import compose, merge
+    from ebmkit.place import Source
+    from ebmkit.text import parse
+
+    example = page(entry.cls).example
+    homes = {
+        "optimizer": "train: {{steps: 1, {}}}",
+        "noise": "objective: {{use: nce, {}}}\ntrain: {{steps: 1}}",
+        "bregman": "objective: {{use: bregman, {}}}\ntrain: {{steps: 1}}",
+    }
+    if entry.kind in homes and "\n" not in example and example.startswith((f"{entry.kind}:", "generator:")):
+        example = homes[entry.kind].format(example)
+    registry = Registry(Plugins())
+    tree = merge(compose(Source("around", AROUND)), parse(Source("example", textwrap.dedent(example))))
+    checked = check(tree, registry)
+    assert any(isinstance(found, entry.cls) for found in components(checked.spec))
+
+
+def components(spec):
+    from ebmkit.fit import walk
+
+    return [component for _, component in walk(spec)]
+
+
+def test_packaged_specs_are_right():
+    from ebmkit import packaged
+
+    for name in packaged.names():
+        load_spec(name)

@@ -1,0 +1,55 @@
+"""Nothing before *build* imports torch."""
+
+import subprocess
+import sys
+
+import pytest
+
+VERBS = [
+    ["--help"],
+    ["run", "--help"],
+    ["validate", "quickstart"],
+    ["resolve", "quickstart"],
+    ["list"],
+    ["show", "sampler", "langevin"],
+    ["schema"],
+    ["plugins", "--load"],
+    ["explain", "E103"],
+    ["doctor"],
+    ["completion", "bash"],
+    ["new", "spec", "--help"],
+]
+
+PROGRAM = """
+import sys
+from ebmkit.cli import group
+try:
+    group({words!r}, prog_name="ebmkit")
+except SystemExit as end:
+    assert end.code == 0, end.code
+heavy = [name for name in ("torch", "numpy", "matplotlib", "rich") if name in sys.modules]
+print("HEAVY", heavy)
+"""
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_verbs_without_torch(words):
+    program = PROGRAM.format(words=words)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+def test_a_wrong_spec_is_refused_by_run_before_torch_is_imported(tmp_path):
+    (tmp_path / "wrong.yaml").write_text("ebmkit: 1\nmodel: {use: mlp, hiden: [3]}\n")
+    program = (
+        "import sys\nfrom ebmkit.cli import group\ntry:\n    group(['run', 'wrong.yaml'])\n"
+        "except SystemExit as end:\n    print(end.code, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.split() == ["2", "False"]
+
+
+def test_importing_ebmkit_alone_is_light():
+    program = "import sys, ebmkit; print([n for n in ('torch', 'pydantic', 'click', 'pluggy') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

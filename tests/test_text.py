@@ -1,0 +1,81 @@
+"""Text to tree."""
+
+import math
+
+import pytest
+
+from ebmkit.errors import Mistakes
+from ebmkit.place import Source
+from ebmkit.text import parse, plain_scalar
+
+
+def tree(text):
+    return parse(Source("spec.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-4", 1e-4),
+        ("1E5", 1e5),
+        (".5", 0.5),
+        ("1.", 1.0),
+        ("-3", -3),
+        ("+3", 3),
+        ("0", 0),
+        ("true", True),
+        ("False", False),
+        ("yes", "yes"),
+        ("on", "on"),
+        ("no", "no"),
+        ("~", None),
+        ("", None),
+        ("null", None),
+        (".inf", math.inf),
+        ("-.INF", -math.inf),
+        ("inf", "inf"),
+        ("1:30", "1:30"),
+        ("v1_2", "v1_2"),
+        ("9223372036854775807", 2**63 - 1),
+    ],
+)
+def test_unquoted_words_mean_what_yaml_1_2_says(text, value):
+    found = plain_scalar(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("text", ["1_000", "1_0.5", "010", "-007", "0x1F", "0o17", "2024-01-01", "1e999", "9" * 30])
+def test_what_readers_disagree_about_is_refused(text):
+    with pytest.raises(ValueError, match=text[:4]):
+        plain_scalar(text)
+
+
+def test_every_key_and_value_knows_its_place():
+    root = tree("a: 1\nb:\n  - {c: xyz, d: [2, 3]}\n")
+    item = root.value["b"].value[0]
+    assert (item.place.line, item.place.column) == (3, 5)
+    word = item.value["c"]
+    assert (word.key.line, word.key.column, word.key.length) == (3, 6, 1)
+    assert (word.place.line, word.place.column, word.place.length) == (3, 9, 3)
+    assert root.plain() == {"a": 1, "b": [{"c": "xyz", "d": [2, 3]}]}
+
+
+def test_columns_count_characters_and_not_bytes():
+    root = tree("ä: {ö: ü, key: value}\r\nnext: 1\r\n")
+    assert root.value["ä"].value["key"].place.column == 16
+    assert root.value["next"].place.line == 2
+
+
+def test_an_alias_copies_and_keeps_the_place_of_what_it_copies():
+    root = tree("a: &x {k: 1}\nb: *x\n")
+    assert root.plain()["b"] == {"k": 1}
+    assert root.value["b"].value["k"].place.line == 1
+    assert root.value["b"].key.line == 2
+
+
+def test_mistakes_that_leave_the_structure_intact_are_all_found():
+    with pytest.raises(Mistakes) as caught:
+        tree("a: 1_000\nb: !!str x\nc: 1\nc: 2\n3: d\n")
+    found = [(mistake.code, mistake.place.line) for mistake in caught.value.mistakes]
+    assert found == [("E009", 1), ("E005", 2), ("E008", 4), ("E007", 5)]
