@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-#: What ends a line in YAML; the reader counts lines by the same rule.
-_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+#: What ends a line in YAML 1.2; the reader counts lines by the same rule.
+_LINE_END = re.compile("\r\n?|\n")
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,9 @@ def parse(source: Source, *, start: int = 0) -> Node:
 
     Raises `Mistakes` with all that is wrong, or with the first thing that stops the reading.
     """
+    if "\ufeff" in source.text:  # invisible, and ruamel leaves it out when it counts columns
+        place = _behind(source, source.text.partition("\ufeff")[0])
+        raise Mistakes([NotText("a byte order mark in the middle of the text", place, help="delete the character")])
     composer = _Composer(source, start)
     try:
         root = composer.compose_document()
@@ -131,13 +134,9 @@ def _decode(name: str, raw: bytes) -> Source:
     try:
         return Source(name, raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8", "replace")
-        source = Source(name, raw.decode("utf-8", "replace"))
-        line = before.count("\n") + 1
-        column = len(before) - (before.rfind("\n") + 1) + 1
-        raise NotText(
-            f"byte 0x{raw[error.start]:02x} is not UTF-8", Place(source, line, column), help="save the file as UTF-8"
-        ) from error
+        before = raw[: error.start].decode("utf-8-sig")
+        place = _behind(Source(name, raw.decode("utf-8-sig", "replace")), before)
+        raise NotText(f"byte 0x{raw[error.start]:02x} is not UTF-8", place, help="save the file as UTF-8") from error
 
 
 def _start(name: str) -> Place:
@@ -152,9 +151,14 @@ def _syntax(source: Source, error: MarkedYAMLError) -> BadSyntax:
 
 
 def _control_character(source: Source, error: ReaderError) -> NotText:
-    before = Source("", source.text[: error.position]).lines
     shown = error.character if isinstance(error.character, int) else ord(error.character)
-    return NotText(f"character U+{shown:04X} is not allowed in YAML", Place(source, len(before), len(before[-1]) + 1))
+    place = _behind(source, source.text[: error.position])
+    return NotText(f"character U+{shown:04X} is not allowed in YAML", place)
+
+
+def _behind(source: Source, before: str) -> Place:
+    lines = Source("", before).lines
+    return Place(source, len(lines), len(lines[-1]) + 1)
 
 
 class _BoundedScanner(Scanner):

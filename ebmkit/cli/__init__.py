@@ -76,6 +76,9 @@ class Verbs(click.Group):
             return self._fail(context, several.mistakes, several.exit_status)
         except EbmkitError as mistake:
             return self._fail(context, [mistake], mistake.exit_status)
+        except KeyboardInterrupt:  # click would exit with 1
+            click.echo("interrupted", err=True)
+            context.exit(130)
 
     def _fail(self, context: click.Context, mistakes: list[EbmkitError], status: int) -> None:
         from ebmkit.cli.common import DEBUG, FORMAT, report

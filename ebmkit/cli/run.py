@@ -35,9 +35,5 @@ def command(
     from ebmkit.cli.watch import Watch
     from ebmkit.engine.session import run
 
-    try:
-        with Watch(quiet=quiet, as_json=as_json) as watch:
-            run(plan, runs_dir=runs_dir, progress=watch)
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        raise SystemExit(130) from None
+    with Watch(quiet=quiet, as_json=as_json) as watch:
+        run(plan, runs_dir=runs_dir, progress=watch)

@@ -24,35 +24,44 @@ def save(run_folder: Path, step: int, parts: Parts) -> Path:
     """Write a checkpoint. Without its manifest it does not count as one."""
     folder = run_folder / "checkpoints" / f"step-{step:06d}"
     make_folder(folder)
-    modules = {MODEL: parts.model, MEAN: parts.mean.module if parts.mean else None, EXTRAS: parts.extras}
     hashes = {}
-    for name, module in modules.items():
-        if module is not None:
-            content = save_tensors(_tensors(module))
-            write_bytes(folder / name, content)
-            hashes[name] = hashlib.sha256(content).hexdigest()
+    for name, module in _modules(parts).items():
+        content = save_tensors(_tensors(module))
+        write_bytes(folder / name, content)
+        hashes[name] = hashlib.sha256(content).hexdigest()
     write_json(folder / MANIFEST, {"step": step, "sha256": hashes})
     return folder
 
 
 def restore(run_folder: Path, parts: Parts) -> int:
-    """Load the weights that are sampled from the last checkpoint and return its step. Doubtful files are refused."""
+    """Load the last checkpoint into parts that the same spec built, and return its step. Doubtful files are refused."""
     complete = list((run_folder / "checkpoints").glob(f"step-*/{MANIFEST}"))
     if not complete:
         raise StorageFailed(f"{run_folder}: no checkpoint in it")
     folder = max((path.parent for path in complete), key=lambda path: int(path.name.removeprefix("step-")))
-    path = folder / (MEAN if parts.mean else MODEL)
     with storing(folder):
         manifest = json.loads((folder / MANIFEST).read_bytes())
+    for name, module in _modules(parts).items():
+        _load(folder / name, manifest["sha256"].get(name), module)
+    return int(manifest["step"])
+
+
+def _modules(parts: Parts) -> dict[str, nn.Module]:
+    """What a checkpoint holds, by file."""
+    modules = {MODEL: parts.model, MEAN: parts.mean.module if parts.mean else None, EXTRAS: parts.extras}
+    return {name: module for name, module in modules.items() if module is not None}
+
+
+def _load(path: Path, sha256: str | None, module: nn.Module) -> None:
+    with storing(path):
         content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != manifest["sha256"].get(path.name):
+    if hashlib.sha256(content).hexdigest() != sha256:
         raise StorageFailed(f"{path}: damaged, its hash is not the one in {MANIFEST}")
     try:
-        parts.evaluated.load_state_dict(load_tensors(content))
+        module.load_state_dict(load_tensors(content))
     except (SafetensorError, RuntimeError) as error:
         reason = str(error).splitlines()[-1].strip()
-        raise StorageFailed(f"{path}: does not fit the model of the spec: {reason}") from error
-    return int(manifest["step"])
+        raise StorageFailed(f"{path}: does not fit what the spec builds: {reason}") from error
 
 
 def _tensors(module: nn.Module) -> dict[str, Tensor]:

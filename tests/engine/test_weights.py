@@ -92,6 +92,30 @@ def test_the_samples_of_a_finished_run_can_be_drawn_again(finished):
     assert math.prod(other.shape) == 120
 
 
+def test_an_objectives_chains_go_on_from_its_buffer_and_looking_changes_nothing(small, plan_of, tmp_path):
+    from safetensors.torch import load_file
+
+    from ebmkit import run
+
+    del small["sampler"]
+    # A chain of tiny steps stays where it begins: the samples show where that was.
+    sampler = {"use": "langevin", "steps": 1, "step_size": 1e-9}
+    init = {"use": "replay", "size": 40, "rejuvenation": 0.0}
+    small["objective"] = {"use": "mle", "sampler": sampler, "init": init}
+    small["evaluate"] = [{"use": "mmd", "samples": 50, "every": 5}]
+    record = run(plan_of(small), runs_dir=tmp_path)
+    kept = load_file(record.folder / "samples" / "samples.safetensors")["x"]
+    (saved,) = record.folder.glob("checkpoints/*/extras.safetensors")
+    buffer = load_file(saved)["positions"]
+    assert torch.cdist(kept, buffer).min(dim=1).values.max() < 1e-3
+    assert view_of(record.plan, record.folder, samples=50).samples(50).equal(kept)
+
+    del small["evaluate"]
+    undisturbed = run(plan_of(small), runs_dir=tmp_path)
+    (again,) = undisturbed.folder.glob("checkpoints/*/extras.safetensors")
+    assert again.read_bytes() == saved.read_bytes()
+
+
 def test_a_damaged_checkpoint_is_refused(finished, tmp_path):
     import shutil
 
@@ -115,7 +139,7 @@ def test_a_checkpoint_without_manifest_does_not_count(finished, tmp_path):
 
 def test_weights_of_another_model_are_refused(finished, small, plan_of):
     small["model"]["hidden"] = [9]
-    with pytest.raises(StorageFailed, match="does not fit the model"):
+    with pytest.raises(StorageFailed, match="does not fit what the spec builds"):
         view_of(plan_of(small), finished.folder, samples=5)
 
 
