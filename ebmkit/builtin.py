@@ -1,56 +1,57 @@
-"""The built-in components, registered through the same hook as those of plugins."""
+"""The built-in components. One word registers one: the name, which is also the name of its file.
+
+They go through the same hook as those of plugins, as offers that are imported when a spec asks for them: there are
+many, and `ebmkit validate` needs few.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.data.checkerboard import Checkerboard
-from ebmkit.data.eight_gaussians import EightGaussians
-from ebmkit.data.rings import Rings
-from ebmkit.data.spirals import Spirals
-from ebmkit.data.swiss_roll import SwissRoll
-from ebmkit.data.two_moons import TwoMoons
 from ebmkit.hookspecs import hookimpl
-from ebmkit.inits.data import DataStart
-from ebmkit.inits.noise import NoiseStart
-from ebmkit.inits.replay import Replay
-from ebmkit.metrics.mmd import MMD
-from ebmkit.metrics.sliced_wasserstein import SlicedWasserstein
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp import MLP
-from ebmkit.noise.gaussian import GaussianNoise
-from ebmkit.objectives.bregman import BregmanRatioMatching
-from ebmkit.objectives.denoising_score_matching import DenoisingScoreMatching
-from ebmkit.objectives.mle import MLE
-from ebmkit.objectives.nce import NCE
-from ebmkit.optimizers.adadelta import Adadelta
-from ebmkit.optimizers.adagrad import Adagrad
-from ebmkit.optimizers.adam import Adam
-from ebmkit.optimizers.adamax import Adamax
-from ebmkit.optimizers.adamw import AdamW
-from ebmkit.optimizers.asgd import ASGD
-from ebmkit.optimizers.nadam import NAdam
-from ebmkit.optimizers.radam import RAdam
-from ebmkit.optimizers.rmsprop import RMSprop
-from ebmkit.optimizers.rprop import Rprop
-from ebmkit.optimizers.sgd import SGD
-from ebmkit.samplers.exact import Exact
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.trackers.jsonl import Jsonl
+from ebmkit.registry import Offer
 
 if TYPE_CHECKING:
     from ebmkit.component import Component
     from ebmkit.engine.view import View
     from ebmkit.report.panel import Panel
 
+#: Kind -> its folder, and the names in it.
+COMPONENTS = {
+    "data": ("data", "checkerboard eight_gaussians rings spirals swiss_roll two_moons"),
+    "model": ("models", "gaussian gaussian_mixture mlp"),
+    "objective": ("objectives", "bregman denoising_score_matching mle nce"),
+    "sampler": ("samplers", "exact langevin"),
+    "init": ("inits", "data noise replay"),
+    "noise": ("noise", "gaussian"),
+    "bregman": ("bregman", "logistic"),
+    "metric": ("metrics", "mmd sliced_wasserstein"),
+    "optimizer": (
+        "optimizers",
+        "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd",
+    ),
+    "tracker": ("trackers", "jsonl"),
+}
+
 
 @hookimpl
-def ebmkit_components() -> tuple[type[Component], ...]:
-    """Everything imported above: one line registers a component."""
-    return tuple(value for value in globals().values() if "component_name" in getattr(value, "__dict__", ()))
+def ebmkit_components() -> Sequence[Offer]:
+    """An offer for each name above."""
+    return [
+        Offer(kind, name, partial(_load, f"ebmkit.{folder}.{name}", name))
+        for kind, (folder, names) in COMPONENTS.items()
+        for name in names.split()
+    ]
+
+
+def _load(module: str, name: str) -> type[Component]:
+    """The component that a file of ours defines, and not a neighbour of the same name that it imports."""
+    classes = [value for value in vars(import_module(module)).values() if isinstance(value, type)]
+    (cls,) = [cls for cls in classes if cls.__module__ == module and vars(cls).get("component_name") == name]
+    return cls
 
 
 @hookimpl

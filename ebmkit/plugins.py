@@ -36,6 +36,7 @@ class Plugins:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
         self.manager.register(builtin, "ebmkit")
+        (self.builtin,) = self.manager.hook.ebmkit_components()  # nobody else is registered yet
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
         self._files = files

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.component import Component
@@ -16,13 +18,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Offer:
+    """A component that is imported when somebody asks for it."""
+
+    kind: str
+    name: str
+    load: Callable[[], type[Component]]
+
+
+@dataclass(frozen=True)
 class Entry:
     """A registered component."""
 
     kind: str
     name: str  # as a spec writes it: `langevin`, `itakura.itakura_saito`
     plugin: str
-    cls: type[Component]
+    load: Callable[[], type[Component]]
+
+    @property
+    def cls(self) -> type[Component]:
+        return self.load()
 
     @property
     def summary(self) -> str:
@@ -36,10 +51,10 @@ class Registry:
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
         self._entries: dict[tuple[str, str], Entry] = {}
-        self._names: dict[type[Component], str] = {}
+        self._prefixes: dict[type[Component], str] = {}
         self._namespaces: set[str] = set()
-        for offer in plugins.manager.hook.ebmkit_components():  # so far only the built-ins are registered
-            self._add("ebmkit", offer, prefix="")
+        for offer in plugins.builtin:
+            self._entries[offer.kind, offer.name] = Entry(offer.kind, offer.name, "ebmkit", offer.load)
 
     def find(self, kind: str, name: str) -> type[Component]:
         """The class behind a name. Raises UnknownComponent, PluginMissing or PluginBroken, without a place."""
@@ -55,7 +70,11 @@ class Registry:
         if namespace not in self._namespaces:
             loaded = self.plugins.load(namespace)
             self._namespaces.add(namespace)
-            self._add(namespace, loaded.components, prefix=f"{namespace}.")
+            for cls in loaded.components:
+                name = f"{namespace}.{cls.component_name}"
+                load = partial(_loaded, cls)
+                self._entries[cls.component_kind, name] = Entry(cls.component_kind, name, namespace, load)
+                self._prefixes[cls] = f"{namespace}."
 
     def load_all(self) -> list[Any]:
         """Make the components of all plugins known; returns the errors of those that are broken."""
@@ -74,14 +93,8 @@ class Registry:
         return [entry.name for entry in self.entries(kind)]
 
     def name_of(self, cls: type[Component]) -> str:
-        """The name under which a spec asks for this class."""
-        return self._names[cls]
-
-    def _add(self, plugin: str, classes: Any, prefix: str) -> None:
-        for cls in classes:
-            name = prefix + cls.component_name
-            self._entries[cls.component_kind, name] = Entry(cls.component_kind, name, plugin, cls)
-            self._names[cls] = name
+        """The name under which a spec asks for this class; built-ins carry no prefix."""
+        return self._prefixes.get(cls, "") + cls.component_name
 
     def _unknown(self, kind: str, name: str) -> UnknownComponent:
         other = [known for known, known_name in self._entries if known_name == name]
@@ -93,6 +106,10 @@ class Registry:
             label=did_you_mean(name, self.names(kind)),
             help=f"'ebmkit list {kind}' shows all of them",
         )
+
+
+def _loaded(cls: type[Component]) -> type[Component]:
+    return cls
 
 
 def _a(noun: str) -> str:

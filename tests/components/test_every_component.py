@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from ebmkit.builtin import ebmkit_components
 from ebmkit.kinds import KINDS
 
-COMPONENTS = ebmkit_components()
+COMPONENTS = [offer.load() for offer in ebmkit_components()]
 every = pytest.mark.parametrize("cls", COMPONENTS, ids=lambda c: f"{c.component_kind}-{c.component_name}")
 
 

@@ -24,7 +24,7 @@ CASES = [
     ("asgd", {"lr": 0.01, "lambd": 0.01, "alpha": 0.5, "weight_decay": 0.1}),
     ("rprop", {"lr": 0.01, "etas": (0.4, 1.3), "step_sizes": (1e-5, 1.0)}),
 ]
-NAMED = {cls.component_name: cls for cls in ebmkit_components() if cls.component_kind == "optimizer"}
+NAMED = {offer.name: offer.load() for offer in ebmkit_components() if offer.kind == "optimizer"}
 TORCH = {cls.__name__.lower(): cls for cls in vars(torch.optim).values() if isinstance(cls, type)}
 
 
