@@ -25,7 +25,7 @@ _PLAIN = {
 _BOUNDS: list[tuple[type, Callable[[Any], str]]] = [
     (at.Gt, lambda bound: f"greater than {bound.gt}"),
     (at.Ge, lambda bound: f"at least {bound.ge}"),
-    (at.Lt, lambda bound: f"less than {bound.lt}"),
+    (at.Lt, lambda bound: f"less than {'2^63' if bound.lt == 2**63 else bound.lt}"),
     (at.Le, lambda bound: f"at most {bound.le}"),
     (at.MinLen, lambda bound: f"with at least {bound.min_length} {'entry' if bound.min_length == 1 else 'entries'}"),
     (at.MaxLen, lambda bound: f"with at most {bound.max_length} entries"),
@@ -36,6 +36,9 @@ def words(hint: Any, *, plural: bool = False) -> str:
     """`Annotated[int, Ge(1)] | Literal["auto"]` -> `an integer, at least 1, or 'auto'`."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
+        described = [item.description for item in arguments[1:] if getattr(item, "description", None)]
+        if described:  # a pattern, in words
+            return str(described[0])
         limits = bounds(arguments[1:])
         return ", ".join([words(arguments[0], plural=plural), *([" and ".join(limits)] if limits else [])])
     if origin in (Union, types.UnionType):
@@ -58,9 +61,7 @@ def words(hint: Any, *, plural: bool = False) -> str:
 
 def bounds(metadata: tuple[Any, ...]) -> list[str]:
     """The limits of an annotation: `greater than 0`, `at most 1`."""
-    found = [say(item) for item in _flat(metadata) for kind, say in _BOUNDS if isinstance(item, kind)]
-    described = [item.description for item in metadata if getattr(item, "description", None)]
-    return [*found, *described]
+    return [say(item) for item in _flat(metadata) for kind, say in _BOUNDS if isinstance(item, kind)]
 
 
 def _flat(metadata: tuple[Any, ...]) -> list[Any]:
@@ -75,6 +76,11 @@ def _sequence(arguments: tuple[Any, ...], plural: bool) -> str:
     if len(set(arguments)) == 1:
         return f"{start} of {len(arguments)} {words(arguments[0], plural=True)}"
     return f"{start} of " + " and ".join(words(argument) for argument in arguments)
+
+
+def takes_any_length(hint: Any) -> bool:
+    """True for `tuple[int, ...]` and the like, at the top or as one branch of a union."""
+    return Ellipsis in get_args(hint) or any(takes_any_length(argument) for argument in get_args(hint))
 
 
 def step_into(hint: Any, key: str | int) -> Any:

@@ -24,7 +24,10 @@ def set_value(root: Node, flag: Source) -> Node:
     if not parts["value"].strip():
         raise BadFlag("no value behind '='", Place(flag, 1, parts.end("sign")), help="--unset PATH removes a value")
     value = text.parse(flag, start=parts.start("value"))
-    return _assign(root, _segments(flag, parts["path"]), value, append=parts["sign"] == "+=")
+    path = _segments(flag, parts["path"])
+    if _word(path[0]) == "extends":
+        raise BadFlag("bases are read before the flags, so 'extends' cannot be set", path[0])
+    return _assign(root, path, value, append=parts["sign"] == "+=")
 
 
 def _segments(flag: Source, path: str) -> list[Place]:
@@ -91,7 +94,7 @@ def _children(node: Node | None, here: Place) -> dict[str, Node] | list[Node]:
 def _position(items: list[Node], here: Place) -> int:
     word = _word(here)
     if not word.isdigit() or int(word) >= len(items):
-        raise BadFlag(f"the list has {len(items)} items, counted from 0; there is no '{word}'", here)
+        raise BadFlag(f"there is no item '{word}'; the list has {len(items)}, counted from 0", here)
     return int(word)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ebmkit import packaged, text
 from ebmkit.errors.base import EbmkitError, Mistakes
-from ebmkit.errors.text import BadExtends, NotASpec, Unreadable
+from ebmkit.errors.text import BadExtends, NotASpec, TooLarge, Unreadable
 from ebmkit.flags import changes_use, set_value, unset_value
 from ebmkit.place import Source
 from ebmkit.suggest import did_you_mean
@@ -84,7 +84,7 @@ def _open_base(source: Source, extends: Node, chain: tuple[str, ...]) -> Source:
         raise BadExtends(f"more than {MAX_EXTENDS} specs extend each other", extends.place)
     try:
         return open_spec(path)
-    except EbmkitError as error:
+    except (Unreadable, TooLarge) as error:
         raise BadExtends(error.message, extends.place) from error
 
 

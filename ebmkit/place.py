@@ -25,6 +25,11 @@ class Source:
         """The line with this number, counted from 1; empty past the end."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
 
+    def behind(self, before: str) -> Place:
+        """The place that follows `before`, the beginning of this text."""
+        lines = Source("", before).lines
+        return Place(self, len(lines), len(lines[-1]) + 1)
+
 
 @dataclass(frozen=True)
 class Place:

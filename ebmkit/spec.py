@@ -66,8 +66,8 @@ class Expectation:
 
 
 #: Patterns in words, for messages. The name becomes a folder, so it may not lead anywhere else.
-_FILE_NAME = "letters, digits, '.', '_' and '-', not starting with a sign"
-_DEVICE = "one of auto, cpu, mps, cuda and cuda:N"
+_FILE_NAME = "a name of at most 100 letters, digits, '.', '_' and '-', beginning with a letter or digit"
+_DEVICE = "auto, cpu, mps, cuda or cuda:N"
 
 
 @section

@@ -13,7 +13,7 @@ from ebmkit import describe
 from ebmkit.component import Component
 from ebmkit.errors.base import MOST, EbmkitError
 from ebmkit.errors.schema import MissingKey, OutOfBounds, Refused, UnknownKey, UnknownParameter, WrongType
-from ebmkit.suggest import did_you_mean, nearest
+from ebmkit.suggest import nearest
 from ebmkit.text import show
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -101,23 +101,24 @@ def _missing(location: Path, cls: type[Any], owner: str) -> tuple[Path, Found]:
     parent, name = location[:-1], str(location[-1])
     who = _owner(parent, owner)
     hint = describe.step_into(_section(cls, parent), name)
-    wanted = f", {describe.words(hint)}" if hint is not None else ""
-    return parent, Found(MissingKey(f"{who} needs '{name}'{wanted}"))
+    if get_origin(hint) is Literal and len(get_args(hint)) == 1:
+        return parent, Found(MissingKey(f"{who} needs '{name}: {get_args(hint)[0]}'"))
+    return parent, Found(MissingKey(f"{who} needs '{name}', {describe.words(hint)}"))
 
 
 def _unexpected(location: Path, cls: type[Any], absent: dict[Path, list[str]], owner: str) -> EbmkitError:
     parent, name = location[:-1], str(location[-1])
     target = _section(cls, parent)
     known = [field.name for field in dataclasses.fields(target)]
+    if target is cls and not issubclass(target, Component):
+        known += ["extends", "parts", "plugins"]  # the spec's own, read before its sections are
     meant = nearest(name, absent.get(parent, ())) or nearest(name, known)
     label = f"did you mean '{meant}'?" if meant else ""
     who = _owner(parent, owner)
     if issubclass(target, Component):
         help = "" if meant else f"its parameters: {', '.join(known) or 'none'}"
         return UnknownParameter(f"unknown parameter '{name}' of {who}", label=label, help=help)
-    extra = [] if parent else ["extends", "parts", "plugins"]  # these are read before the sections are
-    label = label or did_you_mean(name, extra)
-    help = "" if label else f"known keys: {', '.join([*known, *extra])}"
+    help = "" if label else f"known keys: {', '.join(known)}"
     return UnknownKey(f"{who} has no key '{name}'", label=label, help=help)
 
 
@@ -147,10 +148,8 @@ def _wrong_value(path: Path, lines: list[Any], cls: type[Any], value: Any, owner
     elif [line for line in bounded if line["type"] != "literal_error"]:
         yield path, Found(OutOfBounds(f"{who} must be {describe.words(hint)}, not {show(found)}", help=_finite(found)))
     else:
-        yield (
-            path,
-            Found(WrongType(f"{who} must be {describe.words(hint)}, not {show(found)}", help=_slip(found, lines))),
-        )
+        help = _slip(found, lines, hint)
+        yield path, Found(WrongType(f"{who} must be {describe.words(hint)}, not {show(found)}", help=help))
 
 
 def _finite(found: Any) -> str:
@@ -171,7 +170,7 @@ def _takes_more_than_choices(hint: Any) -> bool:
     return not arguments or any(_takes_more_than_choices(argument) for argument in arguments)
 
 
-def _slip(found: Any, lines: list[Any]) -> str:
+def _slip(found: Any, lines: list[Any], hint: Any) -> str:
     """The usual reasons why a value has the wrong type."""
     wanted = " ".join(line["type"] for line in lines)
     if isinstance(found, str):
@@ -181,17 +180,26 @@ def _slip(found: Any, lines: list[Any]) -> str:
             return f"'{found}' is a string in YAML 1.2; write false"
         if "int" in wanted or "float" in wanted:
             try:
-                float(found)
+                number = float(found)
             except ValueError:
                 return ""
-            return "a quoted number is a string; remove the quotes"
+            return _finite(number) or "a quoted number is a string; remove the quotes"
     if isinstance(found, float) and "int" in wanted and found == int(found if found - found == 0 else 0):
         return f"write {int(found)}"
     if found is None:
         return "a key without a value is null; delete the line to take the default"
-    if "tuple" in wanted and not isinstance(found, (dict, list)):
-        return f"write [{show(found)}]"
+    if "tuple" in wanted and not isinstance(found, list):
+        return _as_list(found, hint)
     return ""
+
+
+def _as_list(found: Any, hint: Any) -> str:
+    """How a lone value becomes the list that is wanted, where that is clear."""
+    if isinstance(found, dict):
+        return "put it into a list: [{...}]"
+    if isinstance(found, str) and "," in found:
+        return f"write [{found}]"
+    return f"write [{show(found)}]" if describe.takes_any_length(hint) else ""
 
 
 def _section(cls: type[Any], path: Path) -> type[Any]:

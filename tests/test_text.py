@@ -47,7 +47,7 @@ def test_unquoted_words_mean_what_yaml_1_2_says(text, value):
 
 @pytest.mark.parametrize("text", ["1_000", "1_0.5", "010", "-007", "0x1F", "0o17", "2024-01-01", "1e999", "9" * 30])
 def test_what_readers_disagree_about_is_refused(text):
-    with pytest.raises(ValueError, match=text[:4]):
+    with pytest.raises((ValueError, OverflowError), match=text[:4]):
         plain_scalar(text)
 
 

@@ -50,7 +50,9 @@ class Mistakes(Exception):
     """All mistakes of a spec at once (the first `MOST`), in the order in which they are written."""
 
     def __init__(self, mistakes: Iterable[EbmkitError]) -> None:
-        self.mistakes = sorted(mistakes, key=_reading_order)[:MOST]
+        # A value that an alias repeats is wrong once, where it is written.
+        once = {(m.code, m.place, m.message): m for m in mistakes}
+        self.mistakes = sorted(once.values(), key=_reading_order)[:MOST]
         super().__init__("\n".join(f"{m.place or ''} {m.code} {m.message}".strip() for m in self.mistakes))
 
     @property

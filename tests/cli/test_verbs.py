@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -72,7 +73,9 @@ def test_show_of_an_unknown_name_suggests():
 
 def test_validate_says_ok_and_all_mistakes_of_all_files(wrong):
     assert "quickstart: ok" in ebmkit("validate", "quickstart").stdout
-    done = ebmkit("validate", "quickstart", wrong, wrong, status=2)
+    other = Path(wrong).with_name("other.yaml")
+    other.write_text(WRONG)
+    done = ebmkit("validate", "quickstart", wrong, str(other), status=2)
     assert "quickstart: ok" in done.stdout
     assert done.stderr.count("error[E103]") == 2
 

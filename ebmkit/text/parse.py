@@ -1,19 +1,12 @@
-"""Text to tree: bounded YAML in which every key and value knows its line and column.
-
-ruamel's parser gives events with marks; they are composed here into plain Python types, and every bound is checked
-while reading, before anything large can exist.
-"""
+"""Composing ruamel's events into plain values with places. Every bound is checked while reading, before anything large
+can exist."""
 
 from __future__ import annotations
 
-import math
-import os
 import re
-import stat
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml import events as ev
@@ -26,84 +19,23 @@ from ebmkit.errors.text import (
     Ambiguous,
     BadAlias,
     BadKey,
-    BadSyntax,
     DirectiveRefused,
     DuplicateKey,
     NotASpec,
     NotText,
     TagRefused,
     TooLarge,
-    Unreadable,
 )
 from ebmkit.place import Place, Source
+from ebmkit.text.node import Node
+from ebmkit.text.scalar import Scalar, plain_scalar, show
+from ebmkit.text.syntax import in_our_words
 
-MAX_BYTES = 256 * 1024
 MAX_DEPTH = 64
 MAX_NODES = 20_000
 
-Scalar: TypeAlias = bool | int | float | str | None
-
-
-@dataclass(frozen=True)
-class Node:
-    """A value, where it stands, and where its key stands."""
-
-    value: Scalar | list[Node] | dict[str, Node]
-    place: Place
-    key: Place | None = None
-    #: How many values this one holds and how deep they lie, itself included, with aliases expanded.
-    size: int = field(default=1, compare=False)
-    depth: int = field(default=1, compare=False)
-
-    def plain(self) -> Any:
-        """The value without places."""
-        if isinstance(self.value, dict):
-            return {name: child.plain() for name, child in self.value.items()}
-        if isinstance(self.value, list):
-            return [child.plain() for child in self.value]
-        return self.value
-
-    def follow(self, path: Sequence[str | int]) -> Node:
-        """The node at the end of a path, or the last one on the way; steps that lead nowhere are passed over."""
-        node = self
-        for key in path:
-            children = node.value
-            if isinstance(children, dict):
-                node = children.get(str(key), node)
-            elif isinstance(children, list) and key in range(len(children)):
-                node = children[int(key)]
-        return node
-
-    @property
-    def head(self) -> Place:
-        """Where a whole value is best pointed at: a component at its name, a block of lines at its key."""
-        if isinstance(self.value, dict):
-            if "use" in self.value:
-                return self.value["use"].place
-            if self.key:
-                return self.key
-        return self.place
-
-
-def read(path: str) -> Source:
-    """The text of a file, refused unless it is a regular UTF-8 file within bounds; `-` is standard input."""
-    if path == "-":
-        return _decode("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
-    try:
-        # Non-blocking, because opening a pipe that nobody writes to would wait for ever.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise Unreadable(f"cannot read {path!r}: {reason}", _start(path)) from error
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise Unreadable(f"cannot read {path!r}: it is {what}", _start(path))
-    with os.fdopen(descriptor, "rb") as file:
-        if status.st_size > MAX_BYTES:
-            raise TooLarge(f"{path!r} has {status.st_size:,} bytes; a spec has at most {MAX_BYTES:,}", _start(path))
-        return _decode(path, file.read(MAX_BYTES + 1))
+_TAG = re.compile(r"![^\s,\[\]{}]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def parse(source: Source, *, start: int = 0) -> Node:
@@ -112,7 +44,7 @@ def parse(source: Source, *, start: int = 0) -> Node:
     Raises `Mistakes` with all that is wrong, or with the first thing that stops the reading.
     """
     if "\ufeff" in source.text:  # invisible, and ruamel leaves it out when it counts columns
-        place = _behind(source, source.text.partition("\ufeff")[0])
+        place = source.behind(source.text.partition("\ufeff")[0])
         raise Mistakes([NotText("a byte order mark in the middle of the text", place, help="delete the character")])
     composer = _Composer(source, start)
     try:
@@ -120,7 +52,7 @@ def parse(source: Source, *, start: int = 0) -> Node:
     except EbmkitError as mistake:
         raise Mistakes([*composer.mistakes, mistake]) from mistake
     except MarkedYAMLError as error:
-        raise Mistakes([*composer.mistakes, _syntax(source, error)]) from error
+        raise Mistakes([*composer.mistakes, in_our_words(source, error)]) from error
     except ReaderError as error:
         raise Mistakes([_control_character(source, error)]) from error
     if composer.mistakes:
@@ -128,37 +60,10 @@ def parse(source: Source, *, start: int = 0) -> Node:
     return root
 
 
-def _decode(name: str, raw: bytes) -> Source:
-    if len(raw) > MAX_BYTES:
-        raise TooLarge(f"{name!r} has more than {MAX_BYTES:,} bytes", _start(name))
-    try:
-        return Source(name, raw.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8-sig")
-        place = _behind(Source(name, raw.decode("utf-8-sig", "replace")), before)
-        raise NotText(f"byte 0x{raw[error.start]:02x} is not UTF-8", place, help="save the file as UTF-8") from error
-
-
-def _start(name: str) -> Place:
-    return Place(Source(name, ""), 1, 1)
-
-
-def _syntax(source: Source, error: MarkedYAMLError) -> BadSyntax:
-    mark = error.problem_mark or error.context_mark
-    place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source, 1, 1)
-    problem = (error.problem or "not well-formed YAML").split("\n")[0]
-    return BadSyntax(problem, place, label=(error.context or "").split("\n")[0])
-
-
 def _control_character(source: Source, error: ReaderError) -> NotText:
     shown = error.character if isinstance(error.character, int) else ord(error.character)
-    place = _behind(source, source.text[: error.position])
+    place = source.behind(source.text[: error.position])
     return NotText(f"character U+{shown:04X} is not allowed in YAML", place)
-
-
-def _behind(source: Source, before: str) -> Place:
-    lines = Source("", before).lines
-    return Place(source, len(lines), len(lines[-1]) + 1)
 
 
 class _BoundedScanner(Scanner):
@@ -328,7 +233,9 @@ class _Composer:
             return plain_scalar(event.value)
         except ValueError as error:
             self.mistakes.append(Ambiguous(str(error), place, help=f"write it plainly, or quote it: '{event.value}'"))
-            return str(event.value)
+        except OverflowError as error:
+            self.mistakes.append(Ambiguous(str(error), place))
+        return str(event.value)
 
     def quoted(self, value: str, place: Place) -> str:
         """Text in which JSON's pairs of escapes, such as "\\ud83d\\ude00", have become one character each."""
@@ -361,57 +268,3 @@ class _Composer:
 
 def _left_empty(event: Any) -> bool:
     return isinstance(event, ev.ScalarEvent) and event.start_mark.index == event.end_mark.index
-
-
-_TAG = re.compile(r"![^\s,\[\]{}]*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_NULL = {"", "~", "null", "Null", "NULL"}
-_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INT = re.compile(r"[-+]?[0-9]+\Z")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
-_SPECIAL = {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
-_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?\Z")
-_UNDERSCORED = re.compile(r"[-+]?[0-9][0-9_.eE+-]*\Z")
-_OTHER_BASE = re.compile(r"[-+]?0[xob][0-9a-fA-F_]+\Z", re.IGNORECASE)
-
-
-def plain_scalar(text: str) -> Scalar:
-    """What an unquoted word means in YAML 1.2; ValueError where readers disagree or the number does not fit."""
-    if text in _NULL:
-        return None
-    if text in _BOOL:
-        return _BOOL[text]
-    if text.lower() in _SPECIAL:
-        return _SPECIAL[text.lower()]
-    if _INT.match(text):
-        digits = text.lstrip("+-")
-        if len(digits) > 1 and digits.startswith("0"):
-            raise ValueError(f"'{text}' is decimal to some readers and octal to others")
-        if len(digits) > 19 or not -(2**63) <= int(text) < 2**63:
-            raise ValueError(f"'{text}' does not fit 64 bits")
-        return int(text)
-    if _FLOAT.match(text):
-        number = float(text)
-        if math.isinf(number):
-            raise ValueError(f"'{text}' is too large for a number")
-        return number
-    if _DATE.match(text):
-        raise ValueError(f"'{text}' is a date to some readers and a string to others")
-    if ("_" in text and _UNDERSCORED.match(text)) or _OTHER_BASE.match(text):
-        raise ValueError(f"'{text}' is a number to some readers and a string to others")
-    return text
-
-
-def show(value: Any) -> str:
-    """A value as YAML would write it, short, for messages."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        inside = ", ".join(show(item) for item in value)
-        return f"[{inside}]" if len(inside) <= 40 else "a list"
-    text = repr(value)
-    return text if len(text) <= 40 else text[:36] + "..." + text[-1]

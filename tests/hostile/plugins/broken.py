@@ -1,0 +1,3 @@
+"""A plugin that does not import."""
+
+raise RuntimeError("the network is down")

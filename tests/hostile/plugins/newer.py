@@ -1,0 +1,3 @@
+"""A plugin from the future."""
+
+EBMKIT_API = 99
