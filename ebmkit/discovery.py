@@ -75,6 +75,6 @@ def file_plugin(name: str) -> Plugin:
     """A plugin that the user names on the command line; its namespace is the file's name."""
     path = Path(name)
     if path.suffix != ".py" or not path.is_file():
-        raise PluginMissing(f"--plugin '{name}': there is no such Python file")
+        raise PluginMissing(f"there is no Python file '{name}'")
     trouble = "" if _NAMESPACE.match(path.stem) else "name the file with lower-case letters, digits and underscores"
     return Plugin(path.stem, name, "unpackaged", path, trouble)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,9 +39,15 @@ def load_spec(
         name = "experiment"
     else:
         source = open_spec(str(spec))
-        name = Path(source.name).stem if source.name != "<stdin>" else "stdin"
+        name = _name_of(source.name)
     registry = Registry(Plugins(plugins))
     return resolve(check(compose(source, sets, unsets), registry, default_name=name), registry)
+
+
+def _name_of(file: str) -> str:
+    """A run's name from a file's: `my spec (2).yaml` gives `my-spec-2`."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem)
+    return plain.strip("-._")[:100] or "experiment"
 
 
 def resolved_yaml(plan: Plan) -> str:

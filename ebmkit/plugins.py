@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import pluggy
 
 from ebmkit import builtin, hookspecs
+from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.schema import PluginBroken, PluginMissing
+from ebmkit.place import Place, Source
 from ebmkit.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -39,26 +41,34 @@ class Plugins:
         (self.builtin,) = self.manager.hook.ebmkit_components()  # nobody else is registered yet
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
-        self._files = files
         self._found: dict[str, Plugin] | None = None
+        for number, name in enumerate(files, start=1):
+            self._load_file(name, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
 
     def found(self) -> dict[str, Plugin]:
         """All plugins by namespace, from metadata alone."""
-        from ebmkit.discovery import file_plugin, installed  # reading metadata is slow, and most specs name no plugin
-
         if self._found is None:
+            from ebmkit.discovery import installed  # reading metadata is slow, and most specs name no plugin
+
             self._found = installed()
-            for name in self._files:
-                plugin = file_plugin(name)
-                taken = self._found.get(plugin.namespace)
-                if taken:
-                    raise PluginBroken(
-                        f"the plugin file '{name}' and '{taken.distribution}' both claim the namespace "
-                        f"'{plugin.namespace}'",
-                        help="rename the file",
-                    )
-                self._found[plugin.namespace] = plugin
         return self._found
+
+    def _load_file(self, name: str, place: Place) -> None:
+        """A file that the user names is meant: it is loaded at once, and what is wrong with it stops everything."""
+        from ebmkit.discovery import file_plugin
+
+        try:
+            plugin = file_plugin(name)
+            taken = self.found().setdefault(plugin.namespace, plugin)
+            if taken is not plugin:
+                raise PluginBroken(
+                    f"the file '{name}' and '{taken.distribution}' both claim the namespace '{plugin.namespace}'",
+                    help="rename the file",
+                )
+            self.load(plugin.namespace)
+        except EbmkitError as error:
+            error.place = place
+            raise
 
     def load(self, namespace: str) -> LoadedPlugin:
         """Import one plugin and check it. Raises PluginMissing or PluginBroken with the reason; never anything else."""

@@ -55,6 +55,8 @@ class Registry:
         self._namespaces: set[str] = set()
         for offer in plugins.builtin:
             self._entries[offer.kind, offer.name] = Entry(offer.kind, offer.name, "ebmkit", offer.load)
+        for namespace in plugins.loaded:  # files that were named on the command line
+            self.load(namespace)
 
     def find(self, kind: str, name: str) -> type[Component]:
         """The class behind a name. Raises UnknownComponent, PluginMissing or PluginBroken, without a place."""

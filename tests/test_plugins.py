@@ -96,6 +96,19 @@ def test_a_broken_plugin_is_shown_with_its_reason_and_harms_nobody(install, code
     assert registry.find("model", "gaussian")
 
 
+def test_a_broken_plugin_is_shown_at_the_line_that_needs_it(install, tmp_path):
+    from ebmkit.errors import Mistakes
+    from ebmkit.load import load_spec
+
+    install("bad", "1 / 0")
+    path = tmp_path / "spec.yaml"
+    path.write_text("ebmkit: 1\nmodel: gaussian\nsampler: {use: bad.thing, steps: 3}\n")
+    with pytest.raises(Mistakes) as caught:
+        load_spec(path)
+    (mistake,) = caught.value.mistakes
+    assert (mistake.code, mistake.place.line, mistake.place.column) == ("E122", 3, 16)
+
+
 def test_a_broken_plugin_leaves_no_hook_behind(install):
     install("bad", GENERATOR + "\n    @hookimpl\n    def ebmkit_step_ended(view, stepp):\n        pass")
     plugins = Plugins()

@@ -43,9 +43,7 @@ class Case:
 
     def arguments(self) -> list[str]:
         """The flags as a shell would hand them over."""
-        return [
-            word for option, value in self.flags for word in (option, value.replace("PLUGINS", str(HERE / "plugins")))
-        ]
+        return [word for flag in self.flags for word in flag]
 
     @property
     def exit_status(self) -> int:
@@ -75,7 +73,7 @@ def _case(section: str) -> Case:
     for flag in _FLAG.finditer(_FENCE.sub("", body)):
         option = flag["option"]
         counts[option] = counts.get(option, 0) + 1
-        value, found = _unmark(flag["value"])
+        value, found = _unmark(flag["value"].replace("PLUGINS", str(HERE / "plugins")))
         marks += [(f"{option}[{counts[option]}]", *place) for place in found]
         case.flags.append((option, value))
     codes = heading["codes"].split()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ebmkit.emit import emit, scalar
@@ -195,14 +195,22 @@ TREES = st.dictionaries(
     min_size=1,
 )
 
+#: The same examples every time, however slow the machine is.
+STEADY = {
+    "deadline": None,
+    "database": None,
+    "derandomize": True,
+    "suppress_health_check": [HealthCheck.too_slow],
+}
 
-@settings(max_examples=100, deadline=None, database=None, derandomize=True)
+
+@settings(max_examples=100, **STEADY)
 @given(TREES)
 def test_what_is_emitted_is_read_back(tree: dict[str, object]) -> None:
     assert parse(Source("emitted", emit(tree, {}))).plain() == tree
 
 
-@settings(max_examples=300, deadline=None, database=None, derandomize=True)
+@settings(max_examples=300, **STEADY)
 @given(SCALARS)
 def test_a_scalar_is_read_back_as_it_was(value: object) -> None:
     again = parse(Source("emitted", f"x: {scalar(value)}\n")).plain()["x"]
@@ -210,7 +218,7 @@ def test_a_scalar_is_read_back_as_it_was(value: object) -> None:
     assert type(again) is type(value)
 
 
-@settings(max_examples=500, deadline=None, database=None, derandomize=True)
+@settings(max_examples=500, **STEADY)
 @given(st.text() | st.from_regex(r"[-+]?[0-9_.eExob:+-]{0,12}", fullmatch=True) | st.sampled_from(NASTY))
 def test_a_plain_word_is_a_value_or_refused(word: str) -> None:
     try:
