@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.version import __version__
 
 if TYPE_CHECKING:
-    from ebmkit.engine.session import run
+    from ebmkit.experiment import run
     from ebmkit.load import load_spec
 
 __all__ = ["__version__", "load_spec", "run"]
 
-_HOMES = {"load_spec": "ebmkit.load", "run": "ebmkit.engine.session"}
+_HOMES = {"load_spec": "ebmkit.load", "run": "ebmkit.experiment"}
 
 
 def __getattr__(name: str) -> Any:

@@ -198,6 +198,11 @@ class _Checker:
             return NotAComponent(f"'use' names {_a(kind)}; {show(name)} is not a name")
         slip = nearest("use", value)
         label = f"is '{slip}' meant as 'use'?" if slip else ""
+        named = [key for key in value if key in self.registry.names(kind)]
+        if named:
+            return NotAComponent(
+                f"this {kind} lacks 'use'", help=f"{{use: {named[0]}, ...}}, with the parameters beside it"
+            )
         help = f"{{use: name, ...}}; 'ebmkit list {kind}' shows the names"
         return NotAComponent(f"this {kind} lacks 'use'", label=label, help=help)
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from packaging.requirements import Requirement
 
+from ebmkit.errors.schema import PluginBroken
 from ebmkit.plugins import Plugins
 from ebmkit.version import __version__
 
@@ -76,9 +77,15 @@ def _gpu() -> Iterator[Finding]:
 
 
 def _plugins() -> Iterator[Finding]:
-    for plugin in Plugins().found().values():
-        words = f"{plugin.distribution} {plugin.version}"
-        yield Finding(plugin.namespace, "bad" if plugin.trouble else "ok", f"{words} {plugin.trouble}".strip())
+    plugins = Plugins()
+    for namespace, plugin in plugins.found().items():
+        words = f"plugin of {plugin.distribution} {plugin.version}"
+        try:
+            plugins.load(namespace)
+        except PluginBroken as error:
+            yield Finding(namespace, "note" if plugin.disabled else "bad", error.message)
+        else:
+            yield Finding(namespace, "ok", words)
 
 
 def _disk() -> Iterator[Finding]:

@@ -71,7 +71,10 @@ def component(name: str, *, revision: int = 1) -> Callable[[C], C]:
             )
         if not (issubclass(cls, Component) and hasattr(cls, "component_kind")):
             raise TypeError(f"{cls.__qualname__} subclasses no kind (Model, Sampler, Bregman, ...)")
+        documented = cls.__doc__ is not None
         made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+        if not documented:
+            made.__doc__ = ""  # a dataclass would write its signature there
         if "use" in made.__dataclass_fields__:
             raise TypeError(f"{cls.__qualname__}: the parameter name 'use' belongs to the spec language")
         made.component_name = name

@@ -39,8 +39,9 @@ def words(hint: Any, *, plural: bool = False) -> str:
         described = [item.description for item in arguments[1:] if getattr(item, "description", None)]
         if described:  # a pattern, in words
             return str(described[0])
-        limits = bounds(arguments[1:])
-        return ", ".join([words(arguments[0], plural=plural), *([" and ".join(limits)] if limits else [])])
+        limits = " and ".join(bounds(arguments[1:]))
+        each = "each " if plural and not limits.startswith("with") else ""
+        return words(arguments[0], plural=plural) + (f", {each}{limits}" if limits else "")
     if origin in (Union, types.UnionType):
         # Bounds bring commas of their own, so the last alternative is set off by one where there are any.
         inner = [words(argument, plural=plural) for argument in arguments]

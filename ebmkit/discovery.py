@@ -25,6 +25,8 @@ class Plugin:
     target: EntryPoint | Path | None
     #: Why it cannot be used, or nothing.
     trouble: str = ""
+    #: The user turned it off, which is no trouble.
+    disabled: bool = False
 
 
 def installed() -> dict[str, Plugin]:
@@ -48,7 +50,7 @@ def _from_metadata(namespace: str, entries: dict[str, EntryPoint]) -> Plugin:
         trouble = "EBMKIT_DISABLE_PLUGINS turns it off"
     else:
         trouble = _unmet_requirement(entry)
-    return Plugin(namespace, ", ".join(distributions), version, entry, trouble)
+    return Plugin(namespace, ", ".join(distributions), version, entry, trouble, _disabled(namespace))
 
 
 def _disabled(namespace: str) -> bool:

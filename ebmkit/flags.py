@@ -12,8 +12,8 @@ from ebmkit.suggest import did_you_mean
 from ebmkit.text import Node
 
 _FLAG = re.compile(r"(?P<path>[^=+]*)(?P<sign>\+?=)(?P<value>.*)\Z", re.DOTALL)
-_SEGMENT = re.compile(r"[^.]*")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z|[0-9]{1,6}\Z")
+#: One step of a path: a name or position behind a dot, or a position in brackets.
+_STEP = re.compile(r"(?:\A|\.)(?P<word>[A-Za-z_][A-Za-z0-9_-]*|[0-9]{1,6})|\[(?P<position>[0-9]{1,6})\]")
 
 
 def set_value(root: Node, flag: Source) -> Node:
@@ -30,18 +30,27 @@ def set_value(root: Node, flag: Source) -> Node:
     return _assign(root, path, value, append=parts["sign"] == "+=")
 
 
+def read_path(path: str, name: str) -> tuple[str | int, ...]:
+    """The steps of a path that a flag called `name` takes."""
+    words = [_word(place) for place in _segments(Source(name, path), path)]
+    return tuple(int(word) if word.isdigit() else word for word in words)
+
+
 def _segments(flag: Source, path: str) -> list[Place]:
     """The steps of a path, each as the place of its word."""
-    if path.count(".") >= text.MAX_DEPTH:
-        raise BadFlag(f"a path has at most {text.MAX_DEPTH} steps", Place(flag, 1, 1, len(path)))
-    places = []
-    for word in _SEGMENT.finditer(path):
-        if word.start() > 0 and path[word.start() - 1] != ".":
-            continue  # the empty match behind a word
-        place = Place(flag, 1, word.start() + 1, max(len(word[0]), 1))
-        if not _NAME.match(word[0]):
-            raise BadFlag(f"'{path}' is not a path", place, help="names and list positions, joined by dots")
-        places.append(place)
+    places: list[Place] = []
+    end = 0
+    while end < len(path) or not places:
+        step = _STEP.match(path, end)
+        if step is None:
+            bad = min(end + (path[end : end + 1] == "."), max(len(path) - 1, 0))
+            help = "names and list positions, as in objective.sampler.steps or evaluate[0].samples"
+            raise BadFlag(f"'{path}' is not a path", Place(flag, 1, bad + 1), help=help)
+        if len(places) == text.MAX_DEPTH:
+            raise BadFlag(f"a path has at most {text.MAX_DEPTH} steps", Place(flag, 1, 1, len(path)))
+        start, stop = step.span("word" if step["word"] else "position")
+        places.append(Place(flag, 1, start + 1, stop - start))
+        end = step.end()
     return places
 
 

@@ -18,7 +18,7 @@ from ebmkit.component import Component
 from ebmkit.discovery import Plugin
 from ebmkit.hookspecs import API_VERSION, hookimpl
 from ebmkit.kinds import KINDS
-from ebmkit.suggest import did_you_mean
+from ebmkit.suggest import did_you_mean, nearest
 
 
 class Unusable(Exception):
@@ -74,7 +74,7 @@ def register(manager: pluggy.PluginManager, module: ModuleType) -> tuple[type[Co
                 manager.unregister(part)
         if isinstance(error, Unusable):
             raise
-        raise Unusable(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}") from error
+        raise Unusable(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
 
 
 def _import_file(plugin: Plugin) -> ModuleType:
@@ -139,10 +139,25 @@ def _class_trouble(cls: Any) -> str:
     if KINDS.get(cls.component_kind) not in cls.__mro__:
         return f"{cls.__qualname__} belongs to no known kind"
     if inspect.isabstract(cls):
-        missing = ", ".join(sorted(getattr(cls, "__abstractmethods__", ())))
-        return f"{cls.__qualname__} does not implement {missing}"
+        missing = sorted(getattr(cls, "__abstractmethods__", ()))
+        meant = nearest(missing[0], [name for name in vars(cls) if not name.startswith("_")])
+        slip = f"; is '{meant}' meant as '{missing[0]}'?" if meant else ""
+        return f"{cls.__qualname__} does not implement {', '.join(missing)}{slip}"
+    if bare := _without_annotation(cls):
+        return f"{cls.__qualname__}.{bare} has no annotation, so it is not a parameter: write {bare}: type = ..."
     try:
         get_type_hints(cls, include_extras=True)
     except Exception as error:
         return f"the annotations of {cls.__qualname__} cannot be read: {error}"
     return ""
+
+
+def _without_annotation(cls: type[Component]) -> str | None:
+    """A class attribute that was probably meant as a parameter; what the kind itself declares may be set plainly."""
+    annotated = vars(cls).get("__annotations__", {})
+    for name, value in vars(cls).items():
+        plain = not (callable(value) or isinstance(value, (property, classmethod, staticmethod)))
+        declared = name in annotated or hasattr(KINDS[cls.component_kind], name) or name.startswith(("_", "component_"))
+        if plain and not declared:
+            return name
+    return None

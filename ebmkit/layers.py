@@ -20,9 +20,18 @@ from ebmkit.text import Node
 MAX_EXTENDS = 16
 
 
-def compose(source: Source, sets: Sequence[str] = (), unsets: Sequence[str] = ()) -> Node:
-    """The merged tree of a spec: bases first, then the file, then `--unset`, then `--set` in the order given."""
-    root = _with_bases(source, ())
+def compose(
+    source: Source,
+    sets: Sequence[str | Source] = (),
+    unsets: Sequence[str] = (),
+    found: list[EbmkitError] | None = None,
+) -> Node:
+    """The merged tree of a spec: bases first, then the file, then `--unset`, then `--set` in the order given.
+
+    A change may be a `Source` of its own name, as that of `--device` is. Mistakes in the text of files that leave its
+    structure intact go to `found`, where there is one.
+    """
+    root = _with_bases(source, (), found)
     mistakes: list[EbmkitError] = []
 
     def apply(edit: Callable[[Node, Source], Node], flag: Source) -> Node:
@@ -34,12 +43,12 @@ def compose(source: Source, sets: Sequence[str] = (), unsets: Sequence[str] = ()
             mistakes.append(mistake)
         return root
 
-    for number, flag in enumerate(unsets, start=1):
-        root = apply(unset_value, Source(f"--unset[{number}]", flag))
-    for number, flag in enumerate(sets, start=1):
-        root = apply(set_value, Source(f"--set[{number}]", flag))
+    for number, path in enumerate(unsets, start=1):
+        root = apply(unset_value, Source(f"--unset[{number}]", path))
+    for number, change in enumerate(sets, start=1):
+        root = apply(set_value, change if isinstance(change, Source) else Source(f"--set[{number}]", change))
     if mistakes:
-        raise Mistakes(mistakes)
+        raise Mistakes([*(found or ()), *mistakes])
     return root
 
 
@@ -54,8 +63,8 @@ def open_spec(path: str) -> Source:
         raise
 
 
-def _with_bases(source: Source, chain: tuple[str, ...]) -> Node:
-    root = text.parse(source)
+def _with_bases(source: Source, chain: tuple[str, ...], found: list[EbmkitError] | None) -> Node:
+    root = text.parse(source, found=found)
     if not isinstance(root.value, dict):
         raise NotASpec(
             f"a spec is a mapping, not {text.show(root.plain())}", root.place, help="a spec begins with 'ebmkit: 1'"
@@ -66,7 +75,7 @@ def _with_bases(source: Source, chain: tuple[str, ...]) -> Node:
     if extends is None:
         return own
     base = _open_base(source, extends, chain)
-    return merge(_with_bases(base, (*chain, _identity(source.name))), own)
+    return merge(_with_bases(base, (*chain, _identity(source.name)), found), own)
 
 
 def _open_base(source: Source, extends: Node, chain: tuple[str, ...]) -> Source:

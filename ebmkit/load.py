@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmkit.check import check
 from ebmkit.emit import emit
+from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.layers import compose, open_spec
 from ebmkit.place import Source
 from ebmkit.registry import Registry
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def load_spec(
     spec: str | os.PathLike[str] | Mapping[str, Any],
     *,
-    sets: Sequence[str] = (),
+    sets: Sequence[str | Source] = (),
     unsets: Sequence[str] = (),
     plugins: Sequence[str] = (),
 ) -> Plan:
@@ -34,18 +35,26 @@ def load_spec(
     """
     from ebmkit.plugins import Plugins
 
-    if isinstance(spec, Mapping):
-        source = Source("<dict>", json.dumps(spec, indent=2))  # JSON is YAML, so places can be shown here too
-        name = "experiment"
-    else:
-        source = open_spec(str(spec))
-        name = _name_of(source.name)
-    registry = Registry(Plugins(plugins))
-    return resolve(check(compose(source, sets, unsets), registry, default_name=name), registry)
+    found: list[EbmkitError] = []
+    try:
+        # JSON is YAML, so places can be shown in a dictionary too.
+        given = isinstance(spec, Mapping)
+        source = Source("<experiment>", json.dumps(spec, indent=2)) if given else open_spec(str(spec))
+        registry = Registry(Plugins(plugins))
+        tree = compose(source, sets, unsets, found)
+        checked = check(tree, registry, default_name=_name_of(source.name))
+        if not found:
+            return resolve(checked, registry)
+    except EbmkitError as mistake:  # one that stops the reading
+        found.append(mistake)
+    except Mistakes as several:
+        said = {str(mistake.place) for mistake in found}  # what is no number in the text has no right type either
+        found += [mistake for mistake in several.mistakes if str(mistake.place) not in said]
+    raise Mistakes(found)
 
 
 def _name_of(file: str) -> str:
-    """A run's name from a file's: `my spec (2).yaml` gives `my-spec-2`."""
+    """A run's name from a file's: `my spec (2).yaml` gives `my-spec-2`, `<stdin>` gives `stdin`."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem)
     return plain.strip("-._")[:100] or "experiment"
 

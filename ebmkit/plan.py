@@ -39,6 +39,15 @@ class Plan:
         """Where the value at `path` was written, or for a default the nearest thing around it."""
         return self.tree.follow(path).head
 
+    def name_at(self, path: Path) -> str:
+        """The name of the component at `path`, as a spec writes it."""
+        value: Any = self.resolved
+        for key in path:
+            value = value[key]
+            if isinstance(value, str) and value.startswith("$"):
+                value = self.resolved["parts"][value[1:]]
+        return str(value["use"])
+
     @property
     def chain_sampler(self) -> Sampler | None:
         """What draws the samples of this run."""

@@ -27,6 +27,7 @@ class LoadedPlugin:
     """A plugin that was imported and shook hands."""
 
     plugin: Plugin
+    module: str
     components: tuple[type[Component], ...]
     sha256: str
 
@@ -81,7 +82,7 @@ class Plugins:
             raise PluginMissing(
                 f"no plugin '{namespace}' is installed",
                 label=did_you_mean(namespace, self.found()),
-                help="'ebmkit plugins' lists what is installed",
+                help="'ebmkit plugins' lists what is installed; code in a file of yours needs --plugin FILE",
             )
         if namespace not in self._failed:
             try:
@@ -97,7 +98,9 @@ class Plugins:
     def load_all(self) -> list[PluginBroken]:
         """Load everything there is, and say what could not be."""
         broken = []
-        for namespace in self.found():
+        for namespace, plugin in self.found().items():
+            if plugin.disabled:
+                continue
             try:
                 self.load(namespace)
             except PluginBroken as error:
@@ -112,4 +115,4 @@ class Plugins:
         from ebmkit.handshake import digest, import_plugin, register
 
         module = import_plugin(plugin)
-        return LoadedPlugin(plugin, register(self.manager, module), digest(module))
+        return LoadedPlugin(plugin, module.__name__, register(self.manager, module), digest(module))

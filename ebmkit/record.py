@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TextIO, TypeAlias
 
-from ebmkit.errors.running import Diverged, StorageFailed
+from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.plan import Plan
 from ebmkit.storage import make_folder, storing, write_json, write_text
 
@@ -28,6 +28,8 @@ class Record:
         self.plan = plan
         self.status: Status = "running"
         self.results: dict[str, float] = {}
+        #: The claims of the spec that do not hold.
+        self.unmet: list[ExpectationUnmet] = []
         self.started = datetime.now(UTC)
         self.ended: datetime | None = None
         self.error = ""

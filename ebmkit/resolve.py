@@ -78,12 +78,11 @@ class _Filled:
 
     def written(self, path: Path) -> Place | None:
         """The place of a value if the spec writes it, by itself or as a bare name."""
-        parent = self.source.follow(path[:-1])
-        if isinstance(parent.value, dict):
-            return parent.value[str(path[-1])].place if path[-1] in parent.value else None
-        if isinstance(parent.value, list):
-            return parent.value[int(path[-1])].place if str(path[-1]).isdigit() else None
-        return parent.place if path[-1] == "use" and isinstance(parent.value, str) else None
+        node = self.source.find(path)
+        if node is None and path[-1] == "use":
+            node = self.source.find(path[:-1])
+            return node.place if node and isinstance(node.value, str) else None
+        return node.place if node else None
 
 
 def _hash(checked: Checked, registry: Registry) -> str:

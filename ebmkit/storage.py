@@ -18,8 +18,7 @@ def storing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = error.filename or path
-        raise StorageFailed(f"{where}: {error.strerror or error}", help="what was saved before is as it was") from error
+        raise StorageFailed(f"{error.filename or path}: {error.strerror or error}") from error
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -32,6 +31,9 @@ def write_bytes(path: Path, content: bytes) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
+        except OSError as error:
+            error.filename = str(path)  # nobody asked for the temporary file
+            raise
         finally:
             temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)

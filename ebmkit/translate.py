@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args, get_origin
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
 
@@ -103,7 +103,8 @@ def _missing(location: Path, cls: type[Any], owner: str) -> tuple[Path, Found]:
     hint = describe.step_into(_section(cls, parent), name)
     if get_origin(hint) is Literal and len(get_args(hint)) == 1:
         return parent, Found(MissingKey(f"{who} needs '{name}: {get_args(hint)[0]}'"))
-    return parent, Found(MissingKey(f"{who} needs '{name}', {describe.words(hint)}"))
+    wanted = describe.words(hint)
+    return parent, Found(MissingKey(f"{who} needs '{name}'" + ("" if name in wanted else f", {wanted}")))
 
 
 def _unexpected(location: Path, cls: type[Any], absent: dict[Path, list[str]], owner: str) -> EbmkitError:
@@ -113,13 +114,27 @@ def _unexpected(location: Path, cls: type[Any], absent: dict[Path, list[str]], o
     if target is cls and not issubclass(target, Component):
         known += ["extends", "parts", "plugins"]  # the spec's own, read before its sections are
     meant = nearest(name, absent.get(parent, ())) or nearest(name, known)
-    label = f"did you mean '{meant}'?" if meant else ""
+    label = _belongs_elsewhere(name, target) or (f"did you mean '{meant}'?" if meant else "")
     who = _owner(parent, owner)
     if issubclass(target, Component):
-        help = "" if meant else f"its parameters: {', '.join(known) or 'none'}"
+        help = "" if label else f"its parameters: {', '.join(known) or 'none'}"
         return UnknownParameter(f"unknown parameter '{name}' of {who}", label=label, help=help)
     help = "" if label else f"known keys: {', '.join(known)}"
     return UnknownKey(f"{who} has no key '{name}'", label=label, help=help)
+
+
+def _belongs_elsewhere(name: str, target: type[Any]) -> str:
+    """Where a key is at home that was written one level too high."""
+    for field in dataclasses.fields(target):
+        inner = _dataclass_in(get_type_hints(target, include_extras=True)[field.name])
+        if isinstance(field.default, Component):
+            inner = type(field.default)
+            owner = f"{field.name}: {{use: {field.default.component_name}, {name}: ...}}"
+        else:
+            owner = f"{field.name}: {{{name}: ...}}"
+        if inner is not None and name in [each.name for each in dataclasses.fields(inner)]:
+            return f"it belongs one level deeper: {owner}"
+    return ""
 
 
 def _wrong_value(path: Path, lines: list[Any], cls: type[Any], value: Any, owner: str) -> Iterator[tuple[Path, Found]]:

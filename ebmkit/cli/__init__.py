@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 from typing import Any
@@ -37,6 +38,14 @@ VERBS = {
 }
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a run as Ctrl-C does."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
+
+
 class Verbs(click.Group):
     """Finds a verb's file when the verb is typed, and shows errors in the form that was asked for."""
 
@@ -62,7 +71,7 @@ class Verbs(click.Group):
             from ebmkit.suggest import did_you_mean
 
             meant = did_you_mean(arguments[0], self.list_commands(context))
-            raise click.UsageError(f"{error.message} {meant}".rstrip(), context) from error
+            raise click.UsageError(f"{error.message} {meant[:1].upper()}{meant[1:]}".rstrip(), context) from error
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, verbs in VERBS.items():
@@ -76,6 +85,9 @@ class Verbs(click.Group):
             return self._fail(context, several.mistakes, several.exit_status)
         except EbmkitError as mistake:
             return self._fail(context, [mistake], mistake.exit_status)
+        except Terminated:
+            click.echo("terminated", err=True)
+            context.exit(143)
         except KeyboardInterrupt:  # click would exit with 1
             click.echo("interrupted", err=True)
             context.exit(130)
@@ -88,6 +100,9 @@ class Verbs(click.Group):
             import traceback
 
             traceback.print_exc()
+            for mistake in mistakes:
+                if mistake.__cause__ is not None:
+                    traceback.print_exception(mistake)
         context.exit(status)
 
 
@@ -105,6 +120,7 @@ def main() -> None:
     """The entry point of the command."""
     # pydantic would search every installed distribution for plugins of its own, at each start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         group(prog_name="ebmkit")
     except BrokenPipeError:  # `ebmkit list | head`

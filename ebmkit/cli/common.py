@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from ebmkit.errors.base import EbmkitError
+    from ebmkit.place import Source
     from ebmkit.plan import Plan
     from ebmkit.registry import Registry
 
@@ -73,7 +75,22 @@ def complete_spec(context: click.Context, parameter: click.Parameter, typed: str
     from ebmkit import packaged
 
     names = [CompletionItem(name) for name in packaged.names() if name.startswith(typed)]
-    return [*names, CompletionItem(typed, type="file")]
+    return [CompletionItem(typed, type="file"), *names]  # in bash, "file" forgets what stands before it
+
+
+class KindType(click.Choice[str]):
+    """The name of a kind; a plural or a component's name gets a hint."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from ebmkit.suggest import nearest
+
+        if value in self.choices:
+            return value
+        kinds = [kind for kind in self.choices if value in full_registry(()).names(kind)]
+        hint = f"'{value}' is {kinds[0]} '{value}': ebmkit show {kinds[0]} {value}" if kinds else ""
+        meant = nearest(value, self.choices)
+        hint = hint or (f"did you mean '{meant}'?" if meant else f"the kinds are {', '.join(self.choices)}")
+        raise click.BadParameter(f"'{value}' is not a kind; {hint}", context, parameter)
 
 
 def spec_options(function: F) -> F:
@@ -82,7 +99,7 @@ def spec_options(function: F) -> F:
     return click.argument("spec", shell_complete=complete_spec)(function)
 
 
-def load_plan(spec: str, sets: Sequence[str], unsets: Sequence[str], plugins: Sequence[str]) -> Plan:
+def load_plan(spec: str, sets: Sequence[str | Source], unsets: Sequence[str], plugins: Sequence[str]) -> Plan:
     """The plan of a spec; mistakes travel to the group, which shows them."""
     from ebmkit.load import load_spec
 
@@ -97,6 +114,10 @@ def full_registry(plugins: Sequence[str]) -> Registry:
     registry = Registry(Plugins(plugins))
     for error in registry.load_all():
         click.echo(f"warning[{error.code}]: {error.message}", err=True)
+        if click.get_current_context().meta.get(DEBUG):
+            import traceback
+
+            traceback.print_exception(error)
     return registry
 
 
@@ -104,5 +125,7 @@ def report(mistakes: Sequence[EbmkitError], form: str) -> None:
     """Show mistakes: to people on stderr, to machines on stdout."""
     from ebmkit.errors.render import render
 
-    colour = form == "text" and sys.stderr.isatty()
+    # https://no-color.org
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    colour = form == "text" and sys.stderr.isatty() and not plain
     click.echo(render(mistakes, form, colour=colour), err=form == "text", color=colour or None)

@@ -9,8 +9,12 @@ import click
 from ebmkit.errors.catalogue import CATALOGUE
 
 
+def _codes(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    return [code for code in CATALOGUE if code.startswith(typed.upper())]
+
+
 @click.command("explain")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=_codes)
 def command(code: str | None) -> None:
     """Explain an error CODE such as E103; without one, list them all."""
     if code is None:

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from ebmkit.cli.common import error_options, full_registry, plugin_option
+from ebmkit.cli.common import KindType, error_options, full_registry, plugin_option
 
 KINDS = [
     "data",
@@ -24,12 +24,15 @@ KINDS = [
 
 
 @click.command("list")
-@click.argument("kind", required=False, type=click.Choice(KINDS))
+@click.argument("kind", required=False, type=KindType(KINDS), metavar="[KIND]")
 @click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
 @plugin_option
 @error_options
 def command(kind: str | None, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """List the components of KIND, or all of them, those of installed plugins too."""
+    """List the components of KIND, or all of them, those of installed plugins too.
+
+    The kinds: data, model, objective, sampler, init, noise, schedule, bregman, metric, optimizer, tracker.
+    """
     entries = full_registry(plugins).entries(kind)
     if as_json:
         objects = [{"kind": e.kind, "name": e.name, "plugin": e.plugin, "summary": e.summary} for e in entries]

@@ -27,11 +27,12 @@ def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tupl
     from ebmkit.layers import open_spec
     from ebmkit.load import load_spec
     from ebmkit.rewrite import rewrite
-    from ebmkit.storage import write_text
+    from ebmkit.storage import make_folder, write_text
 
     if file.exists() and not force:
         raise click.UsageError(f"{file} exists; --force overwrites it")
     text = open_spec(base).text
     load_spec(base, sets=sets, unsets=unsets)  # a change that makes no sense is refused before anything is written
+    make_folder(file.parent)
     write_text(file, rewrite(text, sets, unsets))
     click.echo(f"wrote {file}; try: ebmkit run {file}")

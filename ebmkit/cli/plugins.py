@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import traceback
+from typing import Any
 
 import click
 
-from ebmkit.cli.common import error_options, plugin_option
+from ebmkit.cli.common import DEBUG, error_options, plugin_option
 
 
 @click.command("plugins")
@@ -14,8 +16,12 @@ from ebmkit.cli.common import error_options, plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
 @plugin_option
 @error_options
-def command(load: bool, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """List installed plugins from their metadata; without --load nothing of them is imported."""
+@click.pass_context
+def command(context: click.Context, load: bool, as_json: bool, plugins: tuple[str, ...]) -> None:
+    """List installed plugins from their metadata; without --load nothing of them is imported.
+
+    Exit status 3 if one is broken.
+    """
     from ebmkit.errors.schema import PluginBroken
     from ebmkit.plugins import Plugins
 
@@ -23,24 +29,36 @@ def command(load: bool, as_json: bool, plugins: tuple[str, ...]) -> None:
     rows = []
     for namespace, plugin in known.found().items():
         trouble, components = plugin.trouble, None
-        if load:
+        if load and not plugin.disabled:
             try:
                 components = len(known.load(namespace).components)
             except PluginBroken as error:
                 trouble = error.message.partition("cannot be used: ")[2]
+                if context.meta.get(DEBUG):
+                    traceback.print_exception(error)
         rows.append(
             {
                 "namespace": namespace,
                 "distribution": plugin.distribution,
                 "version": plugin.version,
-                "status": "broken" if trouble else "loaded" if load else "installed",
+                "status": _status(plugin.disabled, trouble, load),
                 "reason": trouble,
                 "components": components,
             }
         )
     if as_json:
         click.echo(json.dumps(rows, indent=2))
-        return
+    else:
+        _print(rows)
+    if any(row["status"] == "broken" for row in rows):
+        context.exit(3)
+
+
+def _status(disabled: bool, trouble: str, load: bool) -> str:
+    return "disabled" if disabled else "broken" if trouble else "loaded" if load else "installed"
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         click.echo(f"{row['namespace']}  {row['distribution']} {row['version']}  {row['status']}")
         if row["reason"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,8 +40,9 @@ def command(
 
 def _because(plan: Plan, dotted: str) -> str:
     from ebmkit.emit import scalar
+    from ebmkit.flags import read_path
 
-    path = tuple(int(word) if word.isdigit() else word for word in re.split(r"[.\[\]]+", dotted.strip("]")) if word)
+    path = read_path(dotted, "--why")
     value: Any = plan.resolved
     owner: Any = plan.spec
     for depth, key in enumerate(path):
@@ -70,7 +70,12 @@ def _meaning(owner: Any, name: str) -> str:
 
 
 def _nothing_there(value: Any, path: tuple[str | int, ...], depth: int) -> click.UsageError:
+    from ebmkit.emit import scalar
     from ebmkit.suggest import did_you_mean
 
-    known = [str(key) for key in value] if isinstance(value, dict) else []
-    return click.UsageError(f"there is no '{path[depth]}' here. {did_you_mean(str(path[depth]), known)}".rstrip())
+    where = f"'{'.'.join(map(str, path[:depth]))}'" if depth else "the spec"
+    if isinstance(value, dict):
+        hint = did_you_mean(str(path[depth]), value) or f"There is: {', '.join(value)}"
+        return click.UsageError(f"{where} has no '{path[depth]}'. {hint[0].upper()}{hint[1:]}")
+    holds = f"has {len(value)} items, counted from 0" if isinstance(value, list) else f"is {scalar(value)}"
+    return click.UsageError(f"there is no '{path[depth]}' in {where}, which {holds}")

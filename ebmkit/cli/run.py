@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import load_plan, spec_options
+from ebmkit.errors.base import Mistakes
+from ebmkit.place import Source
 
 
 @click.command("run")
@@ -29,11 +31,14 @@ def command(
 
     SPEC is a file, `-` for standard input, or the name of a packaged spec such as `quickstart`.
     """
-    plan = load_plan(spec, (*sets, *([f"device={device}"] if device else [])), unsets, plugins)
+    wanted = [Source("--device", f"device={device}")] if device else []
+    plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
 
     # These import torch and rich: only after the spec was found to be right.
     from ebmkit.cli.watch import Watch
     from ebmkit.engine.session import run
 
     with Watch(quiet=quiet, as_json=as_json) as watch:
-        run(plan, runs_dir=runs_dir, progress=watch)
+        record = run(plan, runs_dir=runs_dir, progress=watch)
+    if record.unmet:
+        raise Mistakes(record.unmet)

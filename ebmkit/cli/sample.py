@@ -12,7 +12,7 @@ SUFFIXES = (".npy", ".npz", ".csv", ".safetensors")
 
 
 @click.command("sample")
-@click.argument("target")
+@click.argument("target", type=click.Path())
 @click.option("-n", "count", type=click.IntRange(1, 10_000_000), required=True, help="How many samples.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=f"File to write: {', '.join(SUFFIXES)}.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Another seed than the run's, for other samples.")
@@ -32,13 +32,15 @@ def command(
     """Draw samples from TARGET: the folder of a run, or a spec that has no `train:`."""
     if out.suffix not in SUFFIXES:
         raise click.BadParameter(f"'{out.name}' must end in one of {', '.join(SUFFIXES)}", param_hint="--out")
+    if plot and plot.suffix != ".png":
+        raise click.BadParameter(f"'{plot.name}' must end in .png", param_hint="--plot")
     for path in (out, plot):
         if path and path.exists() and not force:
             raise click.UsageError(f"{path} exists; --force overwrites it")
-    folder = Path(target) if Path(target).is_dir() else None
+    folder = _run_folder(Path(target)) if Path(target).is_dir() else None
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, (), (), plugins)
     if not folder and plan.spec.train:
-        raise click.UsageError(f"{target} is trained first: 'ebmkit run {target}', then sample the folder of that run")
+        raise click.UsageError(f"{target} has to be trained: 'ebmkit run {target}', then sample the folder of that run")
 
     # These import torch: only after everything was found to be right.
     from ebmkit.engine.sampling import view_of
@@ -53,3 +55,11 @@ def command(
 
         write_bytes(plot, draw_summary(view))
         click.echo(f"picture  {plot}")
+
+
+def _run_folder(path: Path) -> Path:
+    if (path / "resolved.yaml").is_file():
+        return path
+    inside = sorted(found.parent for found in path.glob("*/resolved.yaml"))
+    hint = f"; the newest run in it is {inside[-1]}" if inside else ""
+    raise click.UsageError(f"{path} is not the folder of a run{hint}")

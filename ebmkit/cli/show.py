@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ebmkit.cli.common import error_options, plugin_option
+from ebmkit.cli.common import KindType, error_options, plugin_option
 from ebmkit.cli.list import KINDS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def _complete_name(context: click.Context, parameter: click.Parameter, typed: st
 
 
 @click.command("show")
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=KindType(KINDS), metavar="KIND")
 @click.argument("name", shell_complete=_complete_name)
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 @plugin_option

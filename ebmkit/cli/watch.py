@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -33,6 +34,10 @@ class Watch:
         self.quiet = quiet
         self.as_json = as_json
         self._live: Bar | Status | None = None
+        self._folder: Path | None = None
+
+    def begin(self, folder: Path) -> None:
+        self._folder = folder
 
     def say(self, line: str) -> None:
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -78,6 +83,8 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._show(None)  # gives the terminal its cursor back, whatever happened
+        if error is not None and self._folder:
+            self.say(f"what there is so far  {self._folder}")
 
 
 class Bar(Progress):

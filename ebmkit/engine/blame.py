@@ -1,11 +1,14 @@
-"""Exceptions of components, told at the line of the spec that asked for the component."""
+"""Exceptions of components and hooks, told at the line of the spec that asked for them."""
 
 from __future__ import annotations
 
-from types import TracebackType
+import traceback
+from types import FrameType, TracebackType
 
+from ebmkit.component import Component
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import ComponentFailed
+from ebmkit.fit import walk
 from ebmkit.plan import Plan
 from ebmkit.translate import Path
 
@@ -13,6 +16,7 @@ from ebmkit.translate import Path
 class Blame:
     """`with Blame(plan, ("objective",), "objective 'nce'"):` turns what is raised inside into `ComponentFailed`.
 
+    Where a component calls another, a generator inside an objective for example, the innermost one is blamed.
     A class and not a generator, because the loop enters it every step.
     """
 
@@ -30,9 +34,29 @@ class Blame:
         # Mistakes that already know their place pass, and so does Ctrl-C, which is nobody's fault.
         if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes):
             return
+        path, who, where = self.path, self.who, ""
+        for frame, line in reversed(list(traceback.walk_tb(trace))):
+            if found := _culprit(self.plan, frame):
+                path, who = found
+                where = f"raised at {frame.f_code.co_filename}:{line}; "
+                break
         said = str(error).strip().split("\n")[0]
         raise ComponentFailed(
-            f"{self.who} raised {type(error).__name__}" + (f": {said}" if said else ""),
-            self.plan.place(self.path),
-            help="--debug shows the traceback",
+            f"{who} raised {type(error).__name__}" + (f": {said}" if said else ""),
+            self.plan.place(path),
+            help=f"{where}--debug shows the traceback",
         ) from error
+
+
+def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
+    """The component of the plan whose method this frame is, or the plugin whose hook it is."""
+    owner = frame.f_locals.get("self")
+    if isinstance(owner, Component):
+        for path, component in walk(plan.spec):
+            if component is owner:
+                return path, f"{component.component_kind} '{plan.name_at(path)}'"
+    for loaded in plan.plugins:
+        name = frame.f_code.co_name
+        if name.startswith("ebmkit_") and frame.f_globals.get("__name__", "").startswith(loaded.module):
+            return ("plugins", loaded.plugin.namespace), f"hook '{name}' of plugin '{loaded.plugin.namespace}'"
+    return None

@@ -31,6 +31,7 @@ class Narrator:
 
     def plan(self, parts: Parts) -> None:
         """What is about to happen."""
+        self.progress.begin(self.record.folder)
         for line in describe(self.record.plan, parts):
             self.say(line)
         self.say(f"folder     {self.record.folder}")
@@ -57,7 +58,7 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
     lines = {}
     if spec.data and parts.train is not None and parts.test is not None:
         shape = " x ".join(map(str, plan.event))
-        sizes = f"{len(parts.train):,} points to train, {len(parts.test):,} held out, each {shape}"
+        sizes = f"{len(parts.train):,} points to train and {len(parts.test):,} held out, of shape {shape}"
         lines["data"] = f"{spec.data.component_name}: {sizes}"
     lines["model"] = f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"
     if spec.objective and spec.train:

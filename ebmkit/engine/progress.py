@@ -6,11 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ebmkit.record import Record
 
 
 class Progress(Protocol):
     """Somebody who watches. Nothing here is called once per step."""
+
+    def begin(self, folder: Path) -> None:
+        """The run has a folder."""
 
     def say(self, line: str) -> None:
         """A line worth reading."""
@@ -25,11 +30,13 @@ class Progress(Protocol):
         """Training is over or paused, and something slow begins."""
 
     def finished(self, record: Record) -> None:
-        """All is saved. Unmet expectations are raised after this."""
+        """All is saved."""
 
 
 class Silent:
     """Nobody watches."""
+
+    def begin(self, folder: Path) -> None: ...
 
     def say(self, line: str) -> None: ...
 

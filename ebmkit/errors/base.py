@@ -47,12 +47,13 @@ def _presentable(words: str) -> str:
 
 
 class Mistakes(Exception):
-    """All mistakes of a spec at once (the first `MOST`), in the order in which they are written."""
+    """All mistakes at once (the first `MOST`): file by file, each in the order in which it is written."""
 
     def __init__(self, mistakes: Iterable[EbmkitError]) -> None:
         # A value that an alias repeats is wrong once, where it is written.
         once = {(m.code, m.place, m.message): m for m in mistakes}
-        self.mistakes = sorted(once.values(), key=_reading_order)[:MOST]
+        files = list(dict.fromkeys(m.place.source.name for m in once.values() if m.place))
+        self.mistakes = sorted(once.values(), key=lambda mistake: _reading_order(mistake, files))[:MOST]
         super().__init__("\n".join(f"{m.place or ''} {m.code} {m.message}".strip() for m in self.mistakes))
 
     @property
@@ -61,6 +62,8 @@ class Mistakes(Exception):
         return min(mistake.exit_status for mistake in self.mistakes)
 
 
-def _reading_order(mistake: EbmkitError) -> tuple[str, int, int, str]:
+def _reading_order(mistake: EbmkitError, files: list[str]) -> tuple[int, int, int, str]:
     place = mistake.place
-    return (place.source.name, place.line, place.column, mistake.code) if place else ("", 0, 0, mistake.code)
+    if place is None:
+        return (-1, 0, 0, mistake.code)
+    return (files.index(place.source.name), place.line, place.column, mistake.code)

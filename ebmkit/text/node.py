@@ -29,6 +29,16 @@ class Node:
             return [child.plain() for child in self.value]
         return self.value
 
+    def find(self, path: Sequence[str | int]) -> Node | None:
+        """The node at the end of a path, if every step leads somewhere."""
+        node = self
+        for key in path:
+            step = node.follow([key])
+            if step is node:
+                return None
+            node = step
+        return node
+
     def follow(self, path: Sequence[str | int]) -> Node:
         """The node at the end of a path, or the last one on the way; steps that lead nowhere are passed over."""
         node = self

@@ -34,14 +34,16 @@ from ebmkit.text.syntax import in_our_words
 MAX_DEPTH = 64
 MAX_NODES = 20_000
 
+_COMMENT = re.compile(r"\s#.*")
 _TAG = re.compile(r"![^\s,\[\]{}]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse(source: Source, *, start: int = 0) -> Node:
+def parse(source: Source, *, start: int = 0, found: list[EbmkitError] | None = None) -> Node:
     """The tree of a text, from character `start` on (a flag's value stands behind its path).
 
-    Raises `Mistakes` with all that is wrong, or with the first thing that stops the reading.
+    Raises `Mistakes` with all that is wrong, or with the first thing that stops the reading. Mistakes that leave the
+    structure intact go to `found` instead, where there is one, so that later stages can add theirs.
     """
     if "\ufeff" in source.text:  # invisible, and ruamel leaves it out when it counts columns
         place = source.behind(source.text.partition("\ufeff")[0])
@@ -55,8 +57,10 @@ def parse(source: Source, *, start: int = 0) -> Node:
         raise Mistakes([*composer.mistakes, in_our_words(source, error)]) from error
     except ReaderError as error:
         raise Mistakes([_control_character(source, error)]) from error
-    if composer.mistakes:
+    if composer.mistakes and found is None:
         raise Mistakes(composer.mistakes)
+    if found is not None:
+        found.extend(composer.mistakes)
     return root
 
 
@@ -204,6 +208,8 @@ class _Composer:
             size += key.size + child.size
             depth = max(depth, 1 + child.depth)
             name = key.value
+            if isinstance(name, (dict, list)):
+                raise BadKey("a key must be a name, not a collection", key.place)
             if not isinstance(name, str) or (name == "<<" and getattr(event, "style", None) is None):
                 self.mistakes.append(self.bad_key(key))
             elif name in entries:
@@ -220,8 +226,6 @@ class _Composer:
     def bad_key(self, key: Node) -> BadKey:
         if key.value == "<<":
             return BadKey("merge keys are not part of the spec language", key.place, help="use 'extends:' or 'parts:'")
-        if isinstance(key.value, (dict, list)):
-            return BadKey("a key must be a name, not a collection", key.place)
         return BadKey(
             f"a key must be a name, not {show(key.value)}", key.place, help="quote it if it is meant as a name"
         )
@@ -262,7 +266,8 @@ class _Composer:
 
     def span(self, start: Place, end: Any) -> Place:
         """A collection from its start to its end if that is on the same line, else the rest of its first line."""
-        last = end.column + 1 if end.line + 1 == start.line else len(self.source.line(start.line).rstrip()) + 1
+        line = _COMMENT.sub("", self.source.line(start.line))
+        last = end.column + 1 if end.line + 1 == start.line else len(line.rstrip()) + 1
         return replace(start, length=max(last - start.column, 1))
 
 

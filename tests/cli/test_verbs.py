@@ -41,7 +41,7 @@ def test_every_verb_has_help(verb):
 
 
 def test_a_misspelt_verb_is_answered():
-    assert "did you mean 'validate'?" in ebmkit("validte", status=2).output
+    assert "Did you mean 'validate'?" in ebmkit("validte", status=2).output
 
 
 def test_list_as_json_is_an_array_of_objects():
@@ -125,8 +125,48 @@ def test_why(path, words):
     assert all(word in shown for word in words), shown
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "not a path"),
+        ("train..steps", "not a path"),
+        ("model.hidden[7]", "has 2 items"),
+        ("objective.noise.mean.x", "is null"),
+    ],
+)
+def test_why_of_what_is_not_there(path, words):
+    assert words in ebmkit("resolve", "quickstart", "--why", path, status=2).output
+
+
+def test_defaults_inside_defaults_have_no_place():
+    shown = ebmkit("resolve", "quickstart", "--set", "objective=mle", "--why", "objective.init.restart.use").output
+    assert "default of init 'replay'" in shown
+
+
+def test_a_kind_is_suggested():
+    assert "did you mean 'sampler'?" in ebmkit("list", "samplers", status=2).output
+    assert "ebmkit show sampler langevin" in ebmkit("show", "langevin", "x", status=2).output
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colour_can_be_turned_off(wrong, monkeypatch, variable, value):
+    """On a real terminal, which is what a pseudo-terminal is."""
+    import os
+    import pty
+
+    def shown(environment):
+        reader, writer = pty.openpty()
+        command = [sys.executable, "-m", "ebmkit", "validate", wrong]
+        subprocess.run(command, stderr=writer, env={**os.environ, **environment}, check=False)
+        os.close(writer)
+        return os.read(reader, 10_000)
+
+    assert b"\x1b[1;31merror" in shown({"TERM": "xterm"})
+    assert b"\x1b" not in shown({"TERM": "xterm", variable: value})
+
+
 def test_why_of_nothing_suggests():
-    assert "did you mean 'steps'?" in ebmkit("resolve", "quickstart", "--why", "train.stps", status=2).output
+    assert "Did you mean 'steps'?" in ebmkit("resolve", "quickstart", "--why", "train.stps", status=2).output
 
 
 def test_schema_accepts_right_specs_and_refuses_wrong_ones(tmp_path):

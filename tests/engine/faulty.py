@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ebmkit.api import Loss, Metric, Model, Objective, Optimizer, Tracker, component, hookimpl, torch
+from ebmkit.api import Bregman, Loss, Metric, Model, Objective, Optimizer, Tracker, component, hookimpl, torch
 
 #: What the hooks of this plugin heard.
 DIARY: list[Any] = []
@@ -117,3 +117,11 @@ class FullDisk(Tracker):
 
     def close(self):
         DIARY.append("closed")
+
+
+@component("angry")
+class Angry(Bregman):
+    """Raises when it is asked."""
+
+    def psi(self, u):
+        raise ValueError("boom")

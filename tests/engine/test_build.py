@@ -67,8 +67,8 @@ def test_small_networks_take_one_thread_unless_told_otherwise(small, plan_of):
 @pytest.mark.parametrize(
     ("section", "component", "said"),
     [
-        ("model", "faulty.unbuildable", "model 'unbuildable' raised MemoryError: too wide"),
-        ("train", {"steps": 1, "optimizer": "faulty.stubborn"}, "optimizer 'stubborn' raised RuntimeError: no"),
+        ("model", "faulty.unbuildable", "model 'faulty.unbuildable' raised MemoryError: too wide"),
+        ("train", {"steps": 1, "optimizer": "faulty.stubborn"}, "optimizer 'faulty.stubborn' raised RuntimeError: no"),
     ],
 )
 def test_what_cannot_be_built_is_named_at_its_line_and_writes_nothing(

@@ -11,8 +11,9 @@ from safetensors.torch import load_file
 
 from ebmkit import load_spec
 from ebmkit.engine.session import run
-from ebmkit.errors import Mistakes
 from ebmkit.errors.running import ComponentFailed, Diverged, StorageFailed
+
+from .conftest import FAULTY
 
 
 def lines(folder):
@@ -124,10 +125,29 @@ def test_samples_that_run_away_are_named(small, plan_of, tmp_path):
 
 def test_a_component_that_raises_is_named_at_its_line(small, plan_of, tmp_path):
     small["objective"] = {"use": "faulty.trouble", "kind": "raise"}
-    with pytest.raises(ComponentFailed, match="objective 'trouble' raised IndexError: out of luck") as caught:
+    with pytest.raises(ComponentFailed, match=r"objective 'faulty\.trouble' raised IndexError: out of luck") as caught:
         run(plan_of(small), runs_dir=tmp_path)
     assert isinstance(caught.value.__cause__, IndexError)
+    assert "faulty.py:" in caught.value.help
     assert status(tmp_path)["status"] == "failed"
+
+
+def test_of_components_inside_each_other_the_innermost_is_blamed(small, tmp_path):
+    small["objective"] = {"use": "bregman", "noise_ratio": 1.0}
+    plan = load_spec(small, sets=["objective.generator=faulty.angry"], plugins=[str(FAULTY)])
+    with pytest.raises(ComponentFailed, match=r"bregman 'faulty\.angry' raised ValueError: boom") as caught:
+        run(plan, runs_dir=tmp_path)
+    assert str(caught.value.place) == "--set[1]:1:21"
+
+
+def test_a_hook_that_raises_is_named_with_its_plugin(small, tmp_path):
+    plugin = tmp_path / "touchy.py"
+    plugin.write_text(
+        "from ebmkit.api import hookimpl\n\n@hookimpl\ndef ebmkit_run_started(view):\n    raise OSError('no')\n"
+    )
+    plan = load_spec(small, plugins=[str(plugin)])
+    with pytest.raises(ComponentFailed, match="hook 'ebmkit_run_started' of plugin 'touchy' raised OSError: no"):
+        run(plan, runs_dir=tmp_path)
 
 
 def test_ctrl_c_is_recorded_and_passed_on(small, plan_of, tmp_path):
@@ -145,12 +165,11 @@ def test_unmet_expectations_are_all_told_after_everything_was_saved(small, plan_
         {"metric": "draws", "above": 1.0, "below": 3.0},
         {"metric": "draws", "above": 2.0},
     ]
-    with pytest.raises(Mistakes) as caught:
-        run(plan_of(small), runs_dir=tmp_path)
-    told = [mistake.message for mistake in caught.value.mistakes]
+    unmet = run(plan_of(small), runs_dir=tmp_path).unmet
+    told = [mistake.message for mistake in unmet]
     assert told == ["draws is 2, expected below 1", "draws is 2, expected above 2"]
-    assert caught.value.exit_status == 6
-    assert len({mistake.place.line for mistake in caught.value.mistakes}) == 2
+    assert {mistake.exit_status for mistake in unmet} == {6}
+    assert len({mistake.place.line for mistake in unmet}) == 2
     assert status(tmp_path)["status"] == "finished"
     assert list(tmp_path.glob("*/*/plots/summary.png"))
 

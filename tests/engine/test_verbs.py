@@ -131,5 +131,21 @@ def test_sample_overwrites_only_by_force_and_refuses_what_it_cannot_do(folder):
     assert (folder / "g.csv").read_bytes() != before
     assert (folder / "g.png").read_bytes().startswith(b"\x89PNG")
     assert invoke("sample", "g.yaml", "-n", "7", "--out", "g.pkl").exit_code == 2
-    assert "trained first" in invoke("sample", "verb.yaml", "-n", "7", "--out", "h.npy").output
+    assert "has to be trained" in invoke("sample", "verb.yaml", "-n", "7", "--out", "h.npy").output
     assert invoke("sample", str(folder), "-n", "7", "--out", "h.npy").exit_code == 2
+
+
+@pytest.mark.parametrize(("number", "exit_status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_a_run_and_say_so(tmp_path, number, exit_status):
+    command = [sys.executable, "-m", "ebmkit", "run", "quickstart", "--set", "train.steps=1000000"]
+    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob("runs/*/*/metrics.jsonl")):
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.send_signal(number)
+    told, _ = running.communicate(timeout=30)
+    assert running.returncode == exit_status
+    (folder,) = tmp_path.glob("runs/*/*")
+    assert folder.name in told.splitlines()[-1]
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["status"], record["ended"] is not None) == ("interrupted", True)

@@ -96,7 +96,7 @@ TEXTS = {
     # aliases that multiply
     "bomb of lists": ("E002", doubling(lambda name: f"[{', '.join([f'*{name}'] * 9)}]")),
     "bomb of mappings": ("E002", doubling(lambda name: f"{{{', '.join(f'k{i}: *{name}' for i in range(9))}}}")),
-    "bomb of keys": ("E002", doubling(lambda name: f"{{? [*{name}, *{name}, *{name}] : 1}}")),
+    "bomb of keys": ("E007", doubling(lambda name: f"{{? [*{name}, *{name}, *{name}] : 1}}")),
     "bomb of two": ("E002", doubling(lambda name: f"[*{name}, *{name}]")),
     "bomb in blocks": ("E002", doubling(lambda name: f"\n  - *{name}\n  - *{name}\n  - *{name}")),
     "aliases that pile up": ("E002", chain_of_aliases(26)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,10 @@ def seen(reported: str, folder: Path) -> list[Mark]:
 def test_codes_and_places(case: Case, tmp_path: Path) -> None:
     torch_before = "torch" in sys.modules
     status, stdout, _ = run(case, tmp_path, "--format", "json")
-    assert seen(stdout, tmp_path) == case.expected
+    found = seen(stdout, tmp_path)
+    assert sorted(found) == case.expected
+    for source, marks in groupby(found, key=lambda mark: mark.source):  # file by file, each from top to bottom
+        assert list(marks) == [mark for mark in case.expected if mark.source == source]
     assert status == case.exit_status
     assert ("torch" in sys.modules) == torch_before
 
