@@ -2,8 +2,11 @@
 
     from ebmkit.api import Bregman, component, torch
 
-Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`.
+Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`. `Density`, `Starts` and
+`run_chain` import torch, so take them inside the method that uses them.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from annotated_types import Ge, Gt, Interval, Le, Len, Lt, MinLen
 
@@ -29,12 +32,19 @@ from ebmkit.kinds import (
     Tracker,
 )
 from ebmkit.lazy import LazyModule, torch
+from ebmkit.report.panel import Panel
+
+if TYPE_CHECKING:
+    from ebmkit.engine.chain import run_chain
+    from ebmkit.nets.density import Density
+    from ebmkit.nets.starts import Starts
 
 __all__ = [
     "API_VERSION",
     "Bregman",
     "Data",
     "Dataset",
+    "Density",
     "Event",
     "Ge",
     "Gt",
@@ -51,13 +61,31 @@ __all__ = [
     "Noise",
     "Objective",
     "Optimizer",
+    "Panel",
     "Sampler",
     "Schedule",
     "Space",
+    "Starts",
     "State",
     "StepInfo",
     "Tracker",
     "component",
     "hookimpl",
+    "run_chain",
     "torch",
 ]
+
+_WITH_TORCH = {
+    "Density": "ebmkit.nets.density",
+    "Starts": "ebmkit.nets.starts",
+    "run_chain": "ebmkit.engine.chain",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The names that need torch, when they are first asked for."""
+    if name not in _WITH_TORCH:
+        raise AttributeError(f"module 'ebmkit.api' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_WITH_TORCH[name]), name)

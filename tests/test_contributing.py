@@ -1,6 +1,9 @@
 """The pages that newcomers follow are right: their code runs, and their figures are true."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +82,41 @@ def test_complete_specs_in_the_documentation_are_right(tmp_path):
                 path = tmp_path / f"{page.stem}-{number}.yaml"
                 path.write_text(block)
                 load_spec(path)
+
+
+def test_every_hook_and_kind_is_documented():
+    from ebmkit import hookspecs
+    from ebmkit.kinds import KINDS
+
+    page = (ROOT / "docs/plugins.md").read_text()
+    for name in [name for name in vars(hookspecs) if name.startswith("ebmkit_")]:
+        assert f"| `{name}(" in page
+    for kind in KINDS.values():
+        assert f"| `{kind.__name__}` |" in page
+
+
+def test_every_verb_is_documented():
+    from ebmkit.cli import VERBS
+
+    page = (ROOT / "docs/commands.md").read_text()
+    for verbs in VERBS.values():
+        for verb in verbs:
+            assert f"| `ebmkit {verb} " in page or f"| `ebmkit {verb}`" in page
+
+
+def test_the_python_of_the_documentation_runs(tmp_path):
+    (code,) = blocks((ROOT / "docs/commands.md").read_text(), "python")
+    small = '"train.steps=20", "sampler.steps=5", "samples=100", "evaluate.0.samples=100", "data.test_size=100"'
+    assert '"train.steps=500"' in code
+    (tmp_path / "snippet.py").write_text(code.replace('"train.steps=500"', small))
+    done = subprocess.run([sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "sliced_wasserstein" in done.stdout
+
+
+def test_the_readmes_plugin_command_is_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(README, "python")
+    Path("mine.py").write_text(code)
+    (words,) = re.findall(r"ebmkit run quickstart --plugin mine.py (--set .*)", README)
+    done = CliRunner().invoke(group, ["validate", "quickstart", "--plugin", "mine.py", *shlex.split(words)])
+    assert done.exit_code == 0, done.output

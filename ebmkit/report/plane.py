@@ -55,13 +55,14 @@ def draw_energy(axes: Any, view: View) -> None:
     paper = LinearSegmentedColormap.from_list("energy", ENERGY)
     axes.contourf(x, y, height, levels=[DEPTH * i / 24 for i in range(25)], cmap=paper)
     axes.contour(x, y, height, levels=[1, 2, 4, 6], colors="white", linewidths=0.5, alpha=0.6)
-    points = view.data("test")
+    points, words = view.data("test"), "held-out data"
     if points is None and view.can_sample:
-        points = view.samples(min(400, view.plan.spec.samples))
+        points, words = view.samples(min(400, view.plan.spec.samples)), "samples"
     if points is not None:
         shown = points[:400].cpu()
         axes.scatter(shown[:, 0], shown[:, 1], s=2.5, color="white", alpha=0.75, linewidths=0)
     _frame(axes, view)
+    label(axes, "lines at +1, +2, +4, +6" + (f"; dots: {words}" if points is not None else ""), FAINT)
 
 
 def _scatter(axes: Any, view: View, points: Tensor, color: str) -> None:
