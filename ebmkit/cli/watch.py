@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,9 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.engine.progress import Position
 from ebmkit.record import Record
-
-Position = Callable[[], tuple[int, float]]
 
 
 class Watch:
@@ -42,9 +40,9 @@ class Watch:
     def say(self, line: str) -> None:
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def train(self, steps: int, position: Position) -> None:
+    def follow(self, what: str, steps: int, position: Position) -> None:
         if self.console.is_terminal:
-            self._show(Bar(self.console, steps, position))
+            self._show(Bar(self.console, what, steps, position))
 
     def pace(self, line: str) -> None:
         if not self.console.is_terminal:
@@ -88,34 +86,29 @@ class Watch:
 
 
 class Bar(Progress):
-    """Asks where training is when it is redrawn, five times a second, so that the loop never waits for it."""
+    """Asks how far things are when it is redrawn, five times a second, so that a loop never waits for it."""
 
-    def __init__(self, console: Console, steps: int, position: Position) -> None:
+    def __init__(self, console: Console, what: str, steps: int, position: Position) -> None:
         self._position = position
         self._task: TaskID | None = None
         super().__init__(
-            TextColumn("training"),
+            TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[loss]}"),
+            TextColumn("{task.fields[word]}"),
             console=console,
             refresh_per_second=5,
             expand=True,
         )
-        self._task = self.add_task("training", total=steps, rate="", loss="")
+        self._task = self.add_task(what, total=steps, rate="", word="")
 
     def get_renderables(self) -> Iterable[RenderableType]:
         if self._task is not None:
-            step, loss = self._position()
+            step, word = self._position()
             speed = self.tasks[0].speed
-            self.update(
-                self._task,
-                completed=step,
-                rate=f"{speed:.0f} steps/s" if speed else "",
-                loss="" if math.isnan(loss) else f"loss {loss:.4g}",
-            )
+            self.update(self._task, completed=step, rate=f"{speed:.0f} steps/s" if speed else "", word=word)
         yield from super().get_renderables()
 
 

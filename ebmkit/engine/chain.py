@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -18,8 +19,19 @@ class Chain(NamedTuple):
     traces: dict[str, Tensor]  # each (steps,), on the device
 
 
-def run_chain(sampler: Sampler, module: nn.Module, x: Tensor, rng: Generator, *, traces: bool = False) -> Chain:
-    """Run `sampler.steps` steps from `x`. Nothing is brought to the host and no parameter gets a gradient."""
+def run_chain(
+    sampler: Sampler,
+    module: nn.Module,
+    x: Tensor,
+    rng: Generator,
+    *,
+    traces: bool = False,
+    on_step: Callable[[], None] | None = None,
+) -> Chain:
+    """Run `sampler.steps` steps from `x`. Nothing is brought to the host and no parameter gets a gradient.
+
+    `on_step` is called behind every step, for whoever counts them.
+    """
     seen: list[dict[str, Tensor]] = []
     with frozen(module) as energy:
         state = sampler.init(energy, x.detach(), rng)
@@ -27,6 +39,8 @@ def run_chain(sampler: Sampler, module: nn.Module, x: Tensor, rng: Generator, *,
             state, info = sampler.step(energy, state, rng)
             if traces:
                 seen.append(_reduce(info))
+            if on_step:
+                on_step()
     names = seen[0] if seen else {}
     return Chain(state.x.detach(), {name: torch.stack([step[name] for step in seen]) for name in names})
 

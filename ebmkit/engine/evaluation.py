@@ -31,8 +31,7 @@ class Evaluation:
         """Draw the samples that all of `metrics` share, `at_least` so many, measure, check and record."""
         view = self.view
         view.history.flush()
-        wanted = [getattr(metric, "samples", 0) for metric in metrics if "samples" in metric.needs]
-        if view.can_sample and (most := max([at_least, *wanted])):
+        if view.can_sample and (most := self.samples_of(metrics, at_least)):
             view.samples(most)
         results: dict[str, float] = {}
         for metric in metrics:
@@ -41,6 +40,11 @@ class Evaluation:
         if results:
             view.history.record(view.step, results)
         return results
+
+    @staticmethod
+    def samples_of(metrics: Sequence[Metric], at_least: int = 0) -> int:
+        """How many samples all of `metrics` can share."""
+        return max([at_least, *(getattr(metric, "samples", 0) for metric in metrics if "samples" in metric.needs)])
 
     def _measure(self, metric: Metric) -> dict[str, float]:
         plan, view = self.view.plan, self.view

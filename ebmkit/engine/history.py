@@ -59,9 +59,9 @@ class History:
             self.series[name].append((step, value))
         self._write(step, values)
 
-    def position(self) -> tuple[int, float]:
-        """Where training is: the step and the loss of the last full window."""
-        return self.step, self.loss
+    def position(self) -> tuple[int, str]:
+        """Where training is: the step, and the loss of the last full window."""
+        return self.step, "" if math.isnan(self.loss) else f"loss {self.loss:.4g}"
 
     def _checked(self, name: str, number: float, step: int) -> float:
         if math.isfinite(number):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ebmkit.record import Record
+
+#: How many steps are done, and a word about them.
+Position: TypeAlias = Callable[[], tuple[int, str]]
 
 
 class Progress(Protocol):
@@ -20,14 +23,14 @@ class Progress(Protocol):
     def say(self, line: str) -> None:
         """A line worth reading."""
 
-    def train(self, steps: int, position: Callable[[], tuple[int, float]]) -> None:
-        """Training begins; `position` gives the step and the last known loss, at any time and from any thread."""
+    def follow(self, what: str, steps: int, position: Position) -> None:
+        """Something of so many steps begins; `position` may be asked at any time and from any thread."""
 
     def pace(self, line: str) -> None:
         """A tenth of the training is done: for those who have no bar."""
 
     def wait(self, for_what: str) -> None:
-        """Training is over or paused, and something slow begins."""
+        """Something slow begins whose end cannot be foreseen."""
 
     def finished(self, record: Record) -> None:
         """All is saved."""
@@ -40,7 +43,7 @@ class Silent:
 
     def say(self, line: str) -> None: ...
 
-    def train(self, steps: int, position: Callable[[], tuple[int, float]]) -> None: ...
+    def follow(self, what: str, steps: int, position: Position) -> None: ...
 
     def pace(self, line: str) -> None: ...
 

@@ -47,7 +47,7 @@ def run(plan: Plan, *, runs_dir: str | Path = "runs", progress: Progress | None 
                 hooks.ebmkit_run_started(view=view, folder=record.folder)
 
             if plan.spec.train:
-                progress.train(plan.spec.train.steps, history.position)
+                progress.follow("training", plan.spec.train.steps, history.position)
                 listeners = hooks.ebmkit_step_ended.get_hookimpls()
                 train(view, evaluation, hooks.ebmkit_step_ended if listeners else None)
             # Before the samples are drawn: should they run away, the weights are safe.
@@ -56,6 +56,9 @@ def run(plan: Plan, *, runs_dir: str | Path = "runs", progress: Progress | None 
                 hooks.ebmkit_checkpoint_saved(view=view, path=saved)
 
             narrator.wait("sampling and measuring")
+            if view.can_sample:
+                most = evaluation.samples_of(plan.spec.evaluate, plan.spec.samples)
+                progress.follow("sampling", view.chain_length(most), view.chain_position)
             record.results = evaluation.measure(plan.spec.evaluate, at_least=plan.spec.samples)
             if view.can_sample:
                 kept = view.samples(plan.spec.samples).cpu().contiguous()

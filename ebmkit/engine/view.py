@@ -43,6 +43,7 @@ class View:
         self.results: dict[str, float] = {}
         self._drawn: Tensor | None = None
         self._drawn_at = -1
+        self._chain_steps = 0
 
     @property
     def event(self) -> Event:
@@ -80,6 +81,19 @@ class View:
             self._drawn, self._drawn_at = self._draw(n), self.step
         return self._drawn[:n]
 
+    def chain_length(self, n: int) -> int:
+        """How many steps `n` samples take, block by block."""
+        sampler = self.plan.chain_sampler
+        _, rows = self._starts()
+        return math.ceil(n / rows) * sampler.steps if sampler else 0
+
+    def chain_position(self) -> tuple[int, str]:
+        """How many of them are done."""
+        return self._chain_steps, ""
+
+    def _count(self) -> None:
+        self._chain_steps += 1
+
     def _draw(self, n: int) -> Tensor:
         sampler = self.plan.chain_sampler
         if sampler is None:
@@ -87,13 +101,14 @@ class View:
         path = ("sampler",) if self.plan.spec.sampler else ("objective", "sampler")
         who = f"sampler {sampler.component_name!r}"
         starts, rows = self._starts()
+        self._chain_steps = 0
         blocks = []
         with Blame(self.plan, path, who):
             for first in range(0, n, rows):
                 # A stream per step: another evaluation on the way does not move the samples of the last one.
                 rng = self.streams.generator(f"samples/{self.step}/{first}")
                 start = starts.draw(self._like(min(n - first, rows), rng), rng)
-                blocks.append(run_chain(sampler, self.parts.evaluated, start, rng).x)
+                blocks.append(run_chain(sampler, self.parts.evaluated, start, rng, on_step=self._count).x)
         x = torch.cat(blocks)
         if not bool(x.isfinite().all()):
             bad = int((~x.flatten(1).isfinite().all(dim=1)).sum())
