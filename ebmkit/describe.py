@@ -27,7 +27,7 @@ _BOUNDS: list[tuple[type, Callable[[Any], str]]] = [
     (at.Ge, lambda bound: f"at least {bound.ge}"),
     (at.Lt, lambda bound: f"less than {'2^63' if bound.lt == 2**63 else bound.lt}"),
     (at.Le, lambda bound: f"at most {bound.le}"),
-    (at.MinLen, lambda bound: f"with at least {bound.min_length} {'entry' if bound.min_length == 1 else 'entries'}"),
+    (at.MinLen, lambda bound: f"with at least {bound.min_length} entries" if bound.min_length > 1 else ""),
     (at.MaxLen, lambda bound: f"with at most {bound.max_length} entries"),
 ]
 
@@ -41,7 +41,10 @@ def words(hint: Any, *, plural: bool = False) -> str:
             return str(described[0])
         limits = " and ".join(bounds(arguments[1:]))
         each = "each " if plural and not limits.startswith("with") else ""
-        return words(arguments[0], plural=plural) + (f", {each}{limits}" if limits else "")
+        base = words(arguments[0], plural=plural)
+        if at.MinLen(1) in _flat(arguments[1:]):
+            base = base.replace("list", "non-empty list", 1)
+        return base + (f", {each}{limits}" if limits else "")
     if origin in (Union, types.UnionType):
         # Bounds bring commas of their own, so the last alternative is set off by one where there are any.
         inner = [words(argument, plural=plural) for argument in arguments]
@@ -62,7 +65,8 @@ def words(hint: Any, *, plural: bool = False) -> str:
 
 def bounds(metadata: tuple[Any, ...]) -> list[str]:
     """The limits of an annotation: `greater than 0`, `at most 1`."""
-    return [say(item) for item in _flat(metadata) for kind, say in _BOUNDS if isinstance(item, kind)]
+    said = [say(item) for item in _flat(metadata) for kind, say in _BOUNDS if isinstance(item, kind)]
+    return [words for words in said if words]
 
 
 def _flat(metadata: tuple[Any, ...]) -> list[Any]:
