@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from ebmkit.component import Component
+from ebmkit.describe import a
 from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.schema import (
     NotAComponent,
@@ -28,11 +29,12 @@ from ebmkit.errors.schema import (
     WrongType,
 )
 from ebmkit.errors.text import TooLarge
+from ebmkit.place import Path
 from ebmkit.registry import Registry
 from ebmkit.spec import Spec
 from ebmkit.suggest import nearest
 from ebmkit.text import MAX_DEPTH, Node, show
-from ebmkit.translate import FOUND, Found, Path, translate
+from ebmkit.translate import FOUND, Found, translate
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -177,7 +179,7 @@ class _Checker:
         if isinstance(value, str):
             value = {"use": value}
         if not isinstance(value, dict):
-            raise _at(NotAComponent(f"expected {_a(kind)}, not {show(value)}", help="a name, or {use: name, ...}"))
+            raise _at(NotAComponent(f"expected {a(kind)}, not {show(value)}", help="a name, or {use: name, ...}"))
         parameters = dict(value)
         name = parameters.pop("use", None)
         if not isinstance(name, str):
@@ -195,7 +197,7 @@ class _Checker:
 
     def _useless(self, kind: str, value: dict[str, Any], name: Any) -> EbmkitError:
         if "use" in value:
-            return NotAComponent(f"'use' names {_a(kind)}; {show(name)} is not a name")
+            return NotAComponent(f"'use' names {a(kind)}; {show(name)} is not a name")
         slip = nearest("use", value)
         label = f"is '{slip}' meant as 'use'?" if slip else ""
         named = [key for key in value if key in self.registry.names(kind)]
@@ -218,8 +220,6 @@ class _Checker:
                     for path, found in translate(error, cls, parameters, owner)
                 ],
             ) from None
-        except RecursionError:
-            raise
         except Exception as error:  # a component's own check may raise anything
             raise _at(Refused(f"{owner}: {type(error).__name__}: {error}")) from error
 
@@ -235,6 +235,11 @@ class _Checker:
         if self.parts[name].depth + sum(self.parts[outer].depth for outer in self.open_parts) > MAX_DEPTH:
             raise _at(TooLarge(f"nested more than {MAX_DEPTH} levels deep, counting what parts refer to"))
         self.used_parts.add(name)
+        other = next((known for part, known in self.checked_parts if part == name and known != kind), None)
+        if other and self.checked_parts[name, other] is None:
+            return None  # it is wrong already, and that was said
+        if other:
+            raise _at(UnknownPart(f"the part '{name}' is {a(other)} elsewhere, and one object cannot be {a(kind)} too"))
         if (name, kind) not in self.checked_parts:
             self.open_parts.append(name)
             found = self.validate(_kind_adapter(kind), self.parts[name].plain(), owner="", prefix=("parts", name))
@@ -280,7 +285,3 @@ def _kind_adapter(kind: str) -> TypeAdapter[Any]:
     from ebmkit.kinds import KINDS
 
     return TypeAdapter(KINDS[kind])
-
-
-def _a(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -56,11 +56,15 @@ def words(hint: Any, *, plural: bool = False) -> str:
     if origin is dict:
         return f"{'mappings' if plural else 'a mapping'} of {words(arguments[1], plural=True)}"
     if isinstance(hint, type) and issubclass(hint, Component):
-        kind = hint.component_kind
-        return f"{kind}s" if plural else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+        return f"{hint.component_kind}s" if plural else a(hint.component_kind)
     if hint in _PLAIN:
         return _PLAIN[hint][plural]
     return "mappings" if plural else "a mapping"  # a section
+
+
+def a(noun: str) -> str:
+    """`a sampler`, `an objective`."""
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def bounds(metadata: tuple[Any, ...]) -> list[str]:

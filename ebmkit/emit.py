@@ -14,7 +14,9 @@ _PLAIN = re.compile(r"[A-Za-z_$/][A-Za-z0-9_./$-]*\Z")
 
 def emit(tree: Mapping[str, Any], comments: Mapping[tuple[str | int, ...], str]) -> str:
     """YAML text. `comments` maps the path of a value to the words behind it."""
-    lines = list(_mapping(tree, (), comments, ""))
+    # A file's name may hold anything, and stands in the comments.
+    harmless = {path: "".join(c if c.isprintable() else "?" for c in words) for path, words in comments.items()}
+    lines = list(_mapping(tree, (), harmless, ""))
     width = min(max((len(text) for text, comment in lines if comment), default=0), 60)
     return "".join(f"{text:<{width}}  # {comment}\n" if comment else f"{text}\n" for text, comment in lines)
 

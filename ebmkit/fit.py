@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
 from ebmkit.check import Checked
 from ebmkit.component import Component
@@ -20,9 +18,9 @@ from ebmkit.errors.fit import (
     UnknownMeasurement,
 )
 from ebmkit.kinds import Event, Init, Metric, Noise, Objective, Sampler
-from ebmkit.place import Place
+from ebmkit.place import Path, Place
+from ebmkit.spec import walk
 from ebmkit.suggest import did_you_mean
-from ebmkit.translate import Path
 
 
 def event_of(checked: Checked) -> Event | None:
@@ -47,25 +45,6 @@ def misfits(checked: Checked) -> Iterator[EbmkitError]:
             yield from _starts(path, component, checked, here)
     yield from _metrics(checked, here)
     yield from _expectations(checked, here)
-
-
-def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Component]]:
-    """All components of a spec with their paths. A shared one is met wherever it is used, what it holds only once."""
-    return _walk(value, path, set())
-
-
-def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Component]]:
-    if isinstance(value, Component) and path:
-        yield path, value
-    if dataclasses.is_dataclass(value):
-        if id(value) in seen:  # parts that hold parts would otherwise be walked through exponentially often
-            return
-        seen.add(id(value))
-        for field in dataclasses.fields(value):
-            yield from _walk(getattr(value, field.name), (*path, field.name), seen)
-    elif isinstance(value, tuple):
-        for position, item in enumerate(value):
-            yield from _walk(item, (*path, position), seen)
 
 
 class _Places:
@@ -195,13 +174,12 @@ def _starts(path: Path, init: Init, checked: Checked, here: _Places) -> Iterator
 
 def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
     spec = checked.spec
-    sampler = spec.sampler or getattr(spec.objective, "sampler", None)
     first: dict[str, int] = {}
     for position, metric in enumerate(spec.evaluate):
         place = here("evaluate", position)
         if "data" in metric.needs and not spec.data:
             yield SectionMissing(f"{_called(metric)} compares with data, and there is no 'data:'", place)
-        if "samples" in metric.needs and not sampler:
+        if "samples" in metric.needs and not spec.chain_sampler:
             yield SectionMissing(
                 f"{_called(metric)} needs samples, and there is no 'sampler:'",
                 place,

@@ -125,8 +125,12 @@ def _removed(node: Node, path: list[Place]) -> Node:
     children = _children(node, here)
     if isinstance(children, list):
         position = _position(children, here)
-        kept = [_removed(child, rest) if rest else None for child in children[position : position + 1]]
-        return replace(node, value=[*children[:position], *filter(None, kept), *children[position + 1 :]])
+        items = list(children)
+        if rest:
+            items[position] = _removed(items[position], rest)
+        else:
+            del items[position]
+        return replace(node, value=items)
     name = _word(here)
     if name not in children:
         raise BadFlag(f"the spec does not set '{name}' here", here, label=did_you_mean(name, children))

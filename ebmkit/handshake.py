@@ -55,6 +55,8 @@ def import_plugin(plugin: Plugin) -> ModuleType:
         raise Unusable(f"it was written for plugin API {spoken}, this is API {API_VERSION}")
     if not isinstance(module, ModuleType):
         raise Unusable(f"its entry point must name a module, not {type(module).__name__}")
+    if not module.__file__:
+        raise Unusable("its module has no file: a package needs an __init__.py")
     return module
 
 
@@ -68,11 +70,11 @@ def register(manager: pluggy.PluginManager, module: ModuleType) -> tuple[type[Co
             manager.register(part)
             _check_hooks(manager, part)
         return _components(manager, parts[-1])
-    except Exception as error:
+    except BaseException as error:
         for part in parts:
             if manager.is_registered(part):
                 manager.unregister(part)
-        if isinstance(error, Unusable):
+        if isinstance(error, (Unusable, KeyboardInterrupt)):
             raise
         raise Unusable(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
 
@@ -154,8 +156,8 @@ def _class_trouble(cls: Any) -> str:
 
 def _without_annotation(cls: type[Component]) -> str | None:
     """A class attribute that was probably meant as a parameter; what the kind itself declares may be set plainly."""
-    annotated = vars(cls).get("__annotations__", {})
-    for name, value in vars(cls).items():
+    annotated = inspect.get_annotations(cls)
+    for name, value in list(vars(cls).items()):
         plain = not (callable(value) or isinstance(value, (property, classmethod, staticmethod)))
         declared = name in annotated or hasattr(KINDS[cls.component_kind], name) or name.startswith(("_", "component_"))
         if plain and not declared:

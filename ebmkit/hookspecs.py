@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ebmkit.component import Component
     from ebmkit.engine.view import View
-    from ebmkit.registry import Offer
     from ebmkit.report.panel import Panel
 
 #: Version of everything in `ebmkit.api`. A plugin may state the one it was written for as `EBMKIT_API = 1`.
@@ -25,7 +24,7 @@ hookimpl = pluggy.HookimplMarker("ebmkit")
 
 
 @hookspec
-def ebmkit_components() -> Sequence[type[Component] | Offer]:  # type: ignore[empty-body]
+def ebmkit_components() -> Sequence[type[Component]]:  # type: ignore[empty-body]
     """The components of this plugin. A module without this hook offers every `@component` class of its package."""
 
 

@@ -5,6 +5,7 @@ Every value keeps the place where it was written, whichever layer it came from.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,13 +49,14 @@ def compose(
     for number, change in enumerate(sets, start=1):
         root = apply(set_value, change if isinstance(change, Source) else Source(f"--set[{number}]", change))
     if mistakes:
-        raise Mistakes([*(found or ()), *mistakes])
+        raise Mistakes(mistakes)
     return root
 
 
 def open_spec(path: str) -> Source:
     """The text of a spec named by a path, by `-`, or by the bare name of one that comes with ebmkit."""
-    found = None if path == "-" or _exists(Path(path)) else packaged.find(path)
+    here = _exists(Path(path)) and not Path(path).is_dir()
+    found = None if path == "-" or here else packaged.find(path)
     try:
         return text.read(str(found or path))
     except Unreadable as error:
@@ -95,6 +97,17 @@ def _open_base(source: Source, extends: Node, chain: tuple[str, ...]) -> Source:
         return open_spec(path)
     except (Unreadable, TooLarge) as error:
         raise BadExtends(error.message, extends.place) from error
+
+
+def moved_base(source: Source, target: Path) -> str | None:
+    """What `extends:` has to say when the spec is copied to `target`, if it has to change."""
+    root = text.parse(source)
+    extends = root.value.get("extends") if isinstance(root.value, dict) else None
+    if extends is None or not isinstance(extends.value, str):
+        return None
+    beside = Path(source.name).parent / extends.value
+    moved = Path(os.path.relpath(beside, target.parent)).as_posix()
+    return moved if _exists(beside) and moved != extends.value else None
 
 
 def _exists(path: Path) -> bool:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.check import check
-from ebmkit.emit import emit
 from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.layers import compose, open_spec
 from ebmkit.place import Source
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def load_spec(
-    spec: str | os.PathLike[str] | Mapping[str, Any],
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Source,
     *,
     sets: Sequence[str | Source] = (),
     unsets: Sequence[str] = (),
@@ -37,9 +36,7 @@ def load_spec(
 
     found: list[EbmkitError] = []
     try:
-        # JSON is YAML, so places can be shown in a dictionary too.
-        given = isinstance(spec, Mapping)
-        source = Source("<experiment>", json.dumps(spec, indent=2)) if given else open_spec(str(spec))
+        source = spec if isinstance(spec, Source) else _source(spec)
         registry = Registry(Plugins(plugins))
         tree = compose(source, sets, unsets, found)
         checked = check(tree, registry, default_name=_name_of(source.name))
@@ -53,12 +50,19 @@ def load_spec(
     raise Mistakes(found)
 
 
+def _source(spec: str | os.PathLike[str] | Mapping[str, Any]) -> Source:
+    if isinstance(spec, Mapping):
+        # JSON is YAML, so places can be shown here too.
+        return Source("<experiment>", json.dumps(dict(spec), indent=2, default=_plain))
+    return open_spec(str(spec))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: other mappings as dictionaries, everything else as its text."""
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
 def _name_of(file: str) -> str:
     """A run's name from a file's: `my spec (2).yaml` gives `my-spec-2`, `<stdin>` gives `stdin`."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem)
     return plain.strip("-._")[:100] or "experiment"
-
-
-def resolved_yaml(plan: Plan) -> str:
-    """The plan as a spec with every default, and behind each value where it came from."""
-    return emit(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})

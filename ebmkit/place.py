@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 #: What ends a line in YAML 1.2; the reader counts lines by the same rule.
 _LINE_END = re.compile("\r\n?|\n")
+
+#: Where a value stands in a spec: `("objective", "sampler", "steps")`, `("evaluate", 0)`.
+Path: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)

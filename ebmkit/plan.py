@@ -9,11 +9,10 @@ if TYPE_CHECKING:
     import pluggy
 
     from ebmkit.kinds import Event, Sampler
-    from ebmkit.place import Place
+    from ebmkit.place import Path, Place
     from ebmkit.plugins import LoadedPlugin
     from ebmkit.spec import Spec
     from ebmkit.text import Node
-    from ebmkit.translate import Path
 
 
 @dataclass(frozen=True)
@@ -51,4 +50,11 @@ class Plan:
     @property
     def chain_sampler(self) -> Sampler | None:
         """What draws the samples of this run."""
-        return self.spec.sampler or getattr(self.spec.objective, "sampler", None)
+        return self.spec.chain_sampler
+
+
+def resolved_yaml(plan: Plan) -> str:
+    """The plan as a spec with every default, and behind each value where it came from."""
+    from ebmkit.emit import emit
+
+    return emit(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})

@@ -38,7 +38,7 @@ class Record:
     @classmethod
     def create(cls, plan: Plan, runs_dir: Path, lock: str) -> Self:
         """Make a folder of its own for this run; an existing one is never written into."""
-        from ebmkit.load import resolved_yaml
+        from ebmkit.plan import resolved_yaml
 
         folder = _new_folder(runs_dir / plan.spec.name, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{plan.hash[:8]}")
         with storing(folder):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.component import Component
+from ebmkit.describe import a
 from ebmkit.errors.schema import UnknownComponent
 from ebmkit.kinds import KINDS
 from ebmkit.suggest import did_you_mean
@@ -101,8 +102,7 @@ class Registry:
     def _unknown(self, kind: str, name: str) -> UnknownComponent:
         other = [known for known, known_name in self._entries if known_name == name]
         if other:
-            article = "an" if other[0][0] in "aeiou" else "a"
-            return UnknownComponent(f"'{name}' is {article} {other[0]}, not {_a(kind)}", help=f"ebmkit list {kind}")
+            return UnknownComponent(f"'{name}' is {a(other[0])}, not {a(kind)}", help=f"ebmkit list {kind}")
         return UnknownComponent(
             f"unknown {kind} '{name}'",
             label=did_you_mean(name, self.names(kind)),
@@ -112,7 +112,3 @@ class Registry:
 
 def _loaded(cls: type[Component]) -> type[Component]:
     return cls
-
-
-def _a(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

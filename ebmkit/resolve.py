@@ -12,11 +12,11 @@ from typing import Any
 from ebmkit.check import Checked
 from ebmkit.component import Component
 from ebmkit.errors.base import MOST, Mistakes
-from ebmkit.fit import event_of, misfits, walk
-from ebmkit.place import Place
+from ebmkit.fit import event_of, misfits
+from ebmkit.place import Path, Place
 from ebmkit.plan import Plan
 from ebmkit.registry import Registry
-from ebmkit.translate import Path
+from ebmkit.spec import walk
 
 
 def resolve(checked: Checked, registry: Registry) -> Plan:
@@ -44,18 +44,18 @@ class _Filled:
     def __init__(self, checked: Checked, registry: Registry) -> None:
         self.source = checked.tree
         self.registry = registry
-        self.part_names = {id(part): name for (name, _), part in checked.parts.items()}
         self.origins: dict[Path, Place | str] = {}
         self.tree: dict[str, Any] = self.fill(checked.spec, (), "default")
         for name in ("plugins", "parts"):
             if name in self.source.value:  # type: ignore[operator]  # the root is a mapping
                 self.tree[name] = self.source.follow([name]).plain()
         for (name, _), part in checked.parts.items():
-            self.tree["parts"][name] = self.fill(part, ("parts", name), "default", inside_parts=True)
+            self.tree["parts"][name] = self.fill(part, ("parts", name), "default")
 
-    def fill(self, value: Any, path: Path, default: str, *, inside_parts: bool = False) -> Any:
-        if id(value) in self.part_names and not inside_parts:
-            return self.leaf(f"${self.part_names[id(value)]}", path, default)
+    def fill(self, value: Any, path: Path, default: str) -> Any:
+        written = self.source.find(path)
+        if written and isinstance(written.value, str) and written.value.startswith("$") and path:
+            return self.leaf(written.value, path, default)  # a shared object is filled once, under `parts:`
         if dataclasses.is_dataclass(value):
             filled: dict[str, Any] = {}
             component: Any = value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -14,13 +15,13 @@ from ebmkit.place import Source
 from ebmkit.text import parse
 
 
-def rewrite(text: str, sets: Sequence[str] = (), unsets: Sequence[str] = ()) -> str:
-    """The text with `--unset` and `--set` applied.
+def rewrite(text: str, sets: Sequence[str] = (), unsets: Sequence[str] = (), extends: str | None = None) -> str:
+    """The text with `--unset` and `--set` applied, and with another base where the text moves to another folder.
 
     What a change means is decided by the reader's own rules; ruamel's round trip carries it into the text. It keeps
     comments but not the spaces that people align with, so lines that it did not change are taken from the original.
     """
-    if not (sets or unsets):
+    if not (sets or unsets or extends):
         return text
     root = parse(Source("spec", text))
     for flag in unsets:
@@ -33,15 +34,17 @@ def rewrite(text: str, sets: Sequence[str] = (), unsets: Sequence[str] = ()) -> 
     yaml.indent(mapping=2, sequence=4, offset=2)
     document = yaml.load(text)
     before = _dump(yaml, document)
-    _carry(document, root.plain())
+    wanted = root.plain() | ({"extends": extends} if extends else {})
+    _carry(document, wanted, Counter(map(id, _mappings(document))))
     after = _dump(yaml, document)
     original = text.splitlines()
+    line_end = "\r\n" if "\r\n" in text else "\n"
     if len(original) != len(before):
-        return "\n".join(after) + "\n"
+        return line_end.join(after) + line_end
     lines: list[str] = []
     for kind, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         lines += original[start:end] if kind == "equal" else after[new_start:new_end]
-    return "\n".join(lines) + "\n"
+    return line_end.join(lines) + line_end
 
 
 def _dump(yaml: YAML, document: Any) -> list[str]:
@@ -50,12 +53,20 @@ def _dump(yaml: YAML, document: Any) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def _carry(old: Any, new: Any) -> None:
-    """Make `old` equal to `new`, touching only what differs."""
+def _mappings(value: Any) -> Iterator[Any]:
+    """All mappings of a document; one that aliases repeat comes again each time."""
+    if isinstance(value, dict):
+        yield value
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _mappings(child)
+
+
+def _carry(old: Any, new: Any, uses: Counter[int]) -> None:
+    """Make `old` equal to `new`, touching only what differs. What an alias repeats is replaced, not changed."""
     for key in [key for key in old if key not in new]:
         del old[key]
     for key, value in new.items():
-        if isinstance(value, dict) and isinstance(old.get(key), dict):
-            _carry(old[key], value)
+        if isinstance(value, dict) and isinstance(old.get(key), dict) and uses[id(old[key])] == 1:
+            _carry(old[key], value, uses)
         elif key not in old or old[key] != value:
             old[key] = value

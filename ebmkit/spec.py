@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import Field
 
-from ebmkit.component import STRICT
+from ebmkit.component import STRICT, Component
 from ebmkit.inits.noise import NoiseStart
 from ebmkit.kinds import Data, Init, Metric, Model, Objective, Optimizer, Sampler, Tracker
 from ebmkit.optimizers.adam import Adam
+from ebmkit.place import Path
 from ebmkit.trackers.jsonl import Jsonl
 
 S = TypeVar("S", bound=type[Any])
@@ -108,3 +110,27 @@ class Spec:
     evaluate: tuple[Metric, ...] = ()
     expect: tuple[Expectation, ...] = ()
     trackers: tuple[Tracker, ...] = (Jsonl(),)
+
+    @property
+    def chain_sampler(self) -> Sampler | None:
+        """What draws samples: the spec's own sampler, or that of the objective."""
+        return self.sampler or getattr(self.objective, "sampler", None)
+
+
+def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Component]]:
+    """All components of a spec with their paths. A shared one is met wherever it is used, what it holds only once."""
+    return _walk(value, path, set())
+
+
+def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Component]]:
+    if isinstance(value, Component) and path:
+        yield path, value
+    if dataclasses.is_dataclass(value):
+        if id(value) in seen:  # parts that hold parts would otherwise be walked through exponentially often
+            return
+        seen.add(id(value))
+        for field in dataclasses.fields(value):
+            yield from _walk(getattr(value, field.name), (*path, field.name), seen)
+    elif isinstance(value, tuple):
+        for position, item in enumerate(value):
+            yield from _walk(item, (*path, position), seen)

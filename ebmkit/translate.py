@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
 
@@ -13,10 +13,9 @@ from ebmkit import describe
 from ebmkit.component import Component
 from ebmkit.errors.base import MOST, EbmkitError
 from ebmkit.errors.schema import MissingKey, OutOfBounds, Refused, UnknownKey, UnknownParameter, WrongType
+from ebmkit.place import Path
 from ebmkit.suggest import nearest
 from ebmkit.text import show
-
-Path: TypeAlias = tuple[str | int, ...]
 
 #: Under this name a pydantic error carries ours.
 FOUND = "found"

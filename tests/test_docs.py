@@ -53,7 +53,7 @@ def test_the_example_is_right(entry, tmp_path):
 
 
 def components(spec):
-    from ebmkit.fit import walk
+    from ebmkit.spec import walk
 
     return [component for _, component in walk(spec)]
 

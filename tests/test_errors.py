@@ -54,7 +54,7 @@ def test_the_text_form_is_that_of_the_design():
         9 |   sampler: {use: langevin, step_sise: 0.1}
           |                            ^^^^^^^^^ did you mean 'step_size'?
 
-        more about it: ebmkit explain E103"""
+        explained by: ebmkit explain E103"""
     )
 
 

@@ -82,11 +82,13 @@ class KindType(click.Choice[str]):
     """The name of a kind; a plural or a component's name gets a hint."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from ebmkit.plugins import Plugins
+        from ebmkit.registry import Registry
         from ebmkit.suggest import nearest
 
         if value in self.choices:
             return value
-        kinds = [kind for kind in self.choices if value in full_registry(()).names(kind)]
+        kinds = [kind for kind in self.choices if value in Registry(Plugins()).names(kind)]
         hint = f"'{value}' is {kinds[0]} '{value}': ebmkit show {kinds[0]} {value}" if kinds else ""
         meant = nearest(value, self.choices)
         hint = hint or (f"did you mean '{meant}'?" if meant else f"the kinds are {', '.join(self.choices)}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ebmkit.errors.schema import PluginBroken
+
 
 def plugin_commands(namespace: str) -> click.Group | None:
     """The commands of one plugin as a group, or None where no such plugin adds any."""
@@ -13,7 +15,10 @@ def plugin_commands(namespace: str) -> click.Group | None:
     if namespace not in plugins.found():
         return None
     loaded = plugins.load(namespace)
-    commands = [command for offer in plugins.manager.hook.ebmkit_commands() for command in offer]
+    try:
+        commands = [command for offer in plugins.manager.hook.ebmkit_commands() for command in offer]
+    except Exception as error:
+        raise PluginBroken(f"the commands of plugin '{namespace}' raised {type(error).__name__}: {error}") from error
     if not commands:
         return None
     what = f"Commands of {loaded.plugin.distribution} {loaded.plugin.version}."

@@ -24,15 +24,15 @@ def command() -> None:
 @error_options
 def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tuple[str, ...]) -> None:
     """Write a spec to FILE: a copy of another one, comments and all, with the changes asked for."""
-    from ebmkit.layers import open_spec
+    from ebmkit.layers import moved_base, open_spec
     from ebmkit.load import load_spec
     from ebmkit.rewrite import rewrite
     from ebmkit.storage import make_folder, write_text
 
     if file.exists() and not force:
         raise click.UsageError(f"{file} exists; --force overwrites it")
-    text = open_spec(base).text
-    load_spec(base, sets=sets, unsets=unsets)  # a change that makes no sense is refused before anything is written
+    source = open_spec(base)
+    load_spec(source, sets=sets, unsets=unsets)  # a change that makes no sense is refused before anything is written
     make_folder(file.parent)
-    write_text(file, rewrite(text, sets, unsets))
+    write_text(file, rewrite(source.text, sets, unsets, moved_base(source, file)))
     click.echo(f"wrote {file}; try: ebmkit run {file}")

@@ -26,7 +26,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Show what SPEC means: every default written out, with the origin of each value and the hash of the whole."""
-    from ebmkit.load import resolved_yaml
+    from ebmkit.plan import resolved_yaml
 
     plan = load_plan(spec, sets, unsets, plugins)
     if why is not None:
@@ -44,7 +44,7 @@ def _because(plan: Plan, dotted: str) -> str:
 
     path = read_path(dotted, "--why")
     value: Any = plan.resolved
-    owner: Any = plan.spec
+    owner: Any = None if path[0] == "parts" else plan.spec
     for depth, key in enumerate(path):
         if key not in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
             raise _nothing_there(value, path, depth)

@@ -8,9 +8,9 @@ from types import FrameType, TracebackType
 from ebmkit.component import Component
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import ComponentFailed
-from ebmkit.fit import walk
+from ebmkit.place import Path
 from ebmkit.plan import Plan
-from ebmkit.translate import Path
+from ebmkit.spec import walk
 
 
 class Blame:

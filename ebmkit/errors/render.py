@@ -25,7 +25,7 @@ def _text(mistakes: Sequence[EbmkitError], colour: bool) -> str:
     if len(mistakes) > 1:
         blocks.append(paint(_BOLD, f"{len(mistakes)} errors{', and maybe more' if len(mistakes) >= MOST else ''}"))
     codes = sorted({mistake.code for mistake in mistakes})
-    blocks.append(f"more about {'it' if len(codes) == 1 else 'one'}: ebmkit explain {codes[0]}")
+    blocks.append(f"explained by: ebmkit explain {codes[0]}")
     return "\n\n".join(blocks)
 
 
@@ -102,7 +102,8 @@ def _github(mistakes: Sequence[EbmkitError], colour: bool) -> str:
 
     def line(mistake: EbmkitError) -> str:
         place = mistake.place
-        where = f" file={place.source.name},line={place.line},col={place.column}," if place else " "
+        file = escape(place.source.name).replace(":", "%3A").replace(",", "%2C") if place else ""
+        where = f" file={file},line={place.line},col={place.column}," if place else " "
         words = " ".join(filter(None, [mistake.message, f"({mistake.label})" if mistake.label else "", mistake.help]))
         return f"::error{where}title={mistake.code}::{escape(words)}"
 

@@ -17,7 +17,7 @@ class Node:
     value: Scalar | list[Node] | dict[str, Node]
     place: Place
     key: Place | None = None
-    #: How many values this one holds and how deep they lie, itself included, with aliases expanded.
+    #: How many values this one holds and how deep they lie, itself included and with aliases expanded, as it was read.
     size: int = field(default=1, compare=False)
     depth: int = field(default=1, compare=False)
 

@@ -15,6 +15,8 @@ MAX_BYTES = 256 * 1024
 def read(path: str) -> Source:
     """The text of a file, refused unless it is a regular UTF-8 file within bounds; `-` is standard input."""
     if path == "-":
+        if sys.stdin is None:
+            raise Unreadable("standard input is closed", _start("<stdin>"))
         return _decode("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
     try:
         # Non-blocking, because opening a pipe that nobody writes to would wait for ever.

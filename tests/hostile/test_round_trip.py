@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ebmkit import packaged
-from ebmkit.load import load_spec, resolved_yaml
+from ebmkit.load import load_spec
+from ebmkit.plan import resolved_yaml
 
 from .table import HERE
 
