@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -92,19 +91,6 @@ def test_an_absent_device_and_an_unwritable_folder_have_theirs(folder):
     assert invoke("run", "verb.yaml", "--runs-dir", "file").exit_code == 5
 
 
-def test_ctrl_c_in_a_terminal(folder):
-    process = started("run", "verb.yaml", "--set", "train.steps=10000000", cwd=folder)
-    deadline = time.monotonic() + 60
-    while not list(folder.glob("runs/verb/*/run.json")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "Traceback" not in stderr
-    (path,) = folder.glob("runs/verb/*/run.json")
-    assert json.loads(path.read_text())["status"] == "interrupted"
-
-
 def test_samples_of_a_run_in_every_format(folder):
     run_folder = invoke("run", "verb.yaml", "--quiet").stdout.strip()
     for suffix in ("npy", "npz", "csv", "safetensors"):
@@ -139,12 +125,16 @@ def test_sample_overwrites_only_by_force_and_refuses_what_it_cannot_do(folder):
 def test_signals_end_a_run_and_say_so(tmp_path, number, exit_status):
     command = [sys.executable, "-m", "ebmkit", "run", "quickstart", "--set", "train.steps=1000000"]
     running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not list(tmp_path.glob("runs/*/*/metrics.jsonl")):
-        assert running.poll() is None
-        time.sleep(0.05)
-    running.send_signal(number)
-    told, _ = running.communicate(timeout=30)
+    try:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("runs/*/*/metrics.jsonl")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(number)
+        told, errors = running.communicate(timeout=60)
+    finally:
+        running.kill()  # a test that fails leaves nothing running
     assert running.returncode == exit_status
+    assert "Traceback" not in errors
     (folder,) = tmp_path.glob("runs/*/*")
     assert folder.name in told.splitlines()[-1]
     record = json.loads((folder / "run.json").read_text())
