@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import replace
+from typing import Any
 
 from ebmkit import text
 from ebmkit.errors.text import BadFlag
@@ -122,21 +124,12 @@ def unset_value(root: Node, flag: Source) -> Node:
 
 def _removed(node: Node, path: list[Place]) -> Node:
     here, rest = path[0], path[1:]
-    children = _children(node, here)
-    if isinstance(children, list):
-        position = _position(children, here)
-        items = list(children)
-        if rest:
-            items[position] = _removed(items[position], rest)
-        else:
-            del items[position]
-        return replace(node, value=items)
-    name = _word(here)
-    if name not in children:
-        raise BadFlag(f"the spec does not set '{name}' here", here, label=did_you_mean(name, children))
-    entries = dict(children)
+    children: Any = copy(_children(node, here))
+    key = _position(children, here) if isinstance(children, list) else _word(here)
+    if isinstance(children, dict) and key not in children:
+        raise BadFlag(f"the spec does not set '{key}' here", here, label=did_you_mean(str(key), children))
     if rest:
-        entries[name] = _removed(entries[name], rest)
+        children[key] = _removed(children[key], rest)
     else:
-        del entries[name]
-    return replace(node, value=entries)
+        del children[key]
+    return replace(node, value=children)

@@ -7,44 +7,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from planted import GENERATOR
 
 from ebmkit.errors import EbmkitError
 from ebmkit.plugins import Plugins
 from ebmkit.registry import Registry
 
 ROOT = Path(__file__).parents[1]
-
-GENERATOR = """
-    from ebmkit.api import Bregman, component, hookimpl, torch
-
-    @component("square")
-    class Square(Bregman):
-        \"\"\"psi(u) = u^2.\"\"\"
-
-        def psi(self, u):
-            return u * u
-"""
-
-
-@pytest.fixture
-def install(tmp_path, monkeypatch):
-    """Puts a distribution on the path: a module, and the metadata that an installer would write."""
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delenv("EBMKIT_DISABLE_PLUGINS", raising=False)
-
-    def install(namespace, code, *, distribution=None, requires="ebmkit-core>=0.1", module=None):
-        module = module or f"planted_{namespace.replace('-', '_')}_{abs(hash(code)) % 10**8}"
-        distribution = distribution or f"ebmkit-{namespace}"
-        (tmp_path / f"{module}.py").write_text(textwrap.dedent(code))
-        info = tmp_path / f"{distribution.replace('-', '_')}-1.0.dist-info"
-        info.mkdir()
-        info.joinpath("METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\nRequires-Dist: {requires}\n"
-        )
-        info.joinpath("entry_points.txt").write_text(f"[ebmkit]\n{namespace} = {module}\n")
-        return module
-
-    return install
 
 
 def find(name, kind="bregman", files=()):
@@ -70,20 +39,20 @@ def test_a_plugin_is_imported_only_when_a_name_asks_for_it(install):
         ("raise SystemExit(3)", "SystemExit"),
         ("1 / 0", "ZeroDivisionError"),
         ("def broken(:", "SyntaxError"),
-        (GENERATOR + "\n    EBMKIT_API = 99", "plugin API 99"),
+        (GENERATOR + "\nEBMKIT_API = 99", "plugin API 99"),
         (
-            GENERATOR + "\n    @hookimpl\n    def ebmkit_componets():\n        return []",
+            GENERATOR + "\n@hookimpl\ndef ebmkit_componets():\n    return []",
             "did you mean 'ebmkit_components'",
         ),
-        (GENERATOR + "\n    @hookimpl\n    def ebmkit_step_ended(views):\n        pass", "PluginValidationError"),
-        (GENERATOR + "\n    def ebmkit_run_started(view, folder):\n        pass", "lacks the marker"),
-        (GENERATOR + "\n    @hookimpl\n    def ebmkit_components():\n        return [Square, Square]", "both called"),
-        (GENERATOR + "\n    @hookimpl\n    def ebmkit_components():\n        return [int]", "not a component"),
-        (GENERATOR + "\n    @hookimpl\n    def ebmkit_components():\n        return 1 / 0", "ZeroDivisionError"),
+        (GENERATOR + "\n@hookimpl\ndef ebmkit_step_ended(views):\n    pass", "PluginValidationError"),
+        (GENERATOR + "\ndef ebmkit_run_started(view, folder):\n    pass", "lacks the marker"),
+        (GENERATOR + "\n@hookimpl\ndef ebmkit_components():\n    return [Square, Square]", "both called"),
+        (GENERATOR + "\n@hookimpl\ndef ebmkit_components():\n    return [int]", "not a component"),
+        (GENERATOR + "\n@hookimpl\ndef ebmkit_components():\n    return 1 / 0", "ZeroDivisionError"),
         (GENERATOR.replace("def psi", "def phi"), "does not implement psi"),
         (GENERATOR.replace('"square"', '"Square"'), "TypeError"),
-        (GENERATOR.replace("def psi", "use: int = 1\n\n        def psi"), "spec language"),
-        (GENERATOR.replace("def psi", "eps: 'NoSuchType' = 1\n\n        def psi"), "annotations"),
+        (GENERATOR.replace("def psi", "use: int = 1\n\n    def psi"), "spec language"),
+        (GENERATOR.replace("def psi", "eps: 'NoSuchType' = 1\n\n    def psi"), "annotations"),
     ],
 )
 def test_a_broken_plugin_is_shown_with_its_reason_and_harms_nobody(install, code, reason):
@@ -110,7 +79,7 @@ def test_a_broken_plugin_is_shown_at_the_line_that_needs_it(install, tmp_path):
 
 
 def test_a_broken_plugin_leaves_no_hook_behind(install):
-    install("bad", GENERATOR + "\n    @hookimpl\n    def ebmkit_step_ended(view, stepp):\n        pass")
+    install("bad", GENERATOR + "\n@hookimpl\ndef ebmkit_step_ended(view, stepp):\n    pass")
     plugins = Plugins()
     assert len(plugins.load_all()) == 1
     assert plugins.manager.hook.ebmkit_step_ended.get_hookimpls() == []
@@ -118,7 +87,7 @@ def test_a_broken_plugin_leaves_no_hook_behind(install):
 
 def test_two_distributions_that_claim_one_namespace_are_both_refused_by_name(install):
     install("twice", GENERATOR, distribution="ebmkit-first")
-    install("twice", GENERATOR + "\n    # another", distribution="ebmkit-second")
+    install("twice", GENERATOR + "\n# another", distribution="ebmkit-second")
     with pytest.raises(EbmkitError, match="ebmkit-first, ebmkit-second"):
         find("twice.square")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import textwrap
 
 import pytest
 from click.testing import CliRunner
+from planted import GENERATOR
 
 from ebmkit.cli import group
 from ebmkit.errors import EbmkitError, Mistakes
@@ -232,30 +232,6 @@ def test_why_explains_the_parameter_of_a_part_and_not_a_section_of_the_same_name
     assert "the run folder keeps" not in ebmkit("resolve", str(path), "--why", "parts.m.samples").output
 
 
-@pytest.fixture
-def install(tmp_path, monkeypatch):
-    """Puts a distribution on the path, as an installer would."""
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delenv("EBMKIT_DISABLE_PLUGINS", raising=False)
-
-    def install(namespace, code, *, requires="ebmkit-core>=0.1", version="1.0", distribution=None):
-        module = f"planted_{namespace}_{abs(hash(code)) % 10**8}"
-        distribution = distribution or f"ebmkit-{namespace}"
-        if code is None:
-            (tmp_path / module).mkdir()
-        else:
-            (tmp_path / f"{module}.py").write_text(textwrap.dedent(code))
-        info = tmp_path / f"{distribution.replace('-', '_')}-{version}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\nRequires-Dist: {requires}\n"
-        )
-        (info / "entry_points.txt").write_text(f"[ebmkit]\n{namespace} = {module}\n")
-        return module
-
-    return install
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -297,17 +273,6 @@ def test_words_of_mistakes(text, words, tmp_path):
 
 
 # --- plugins: of a spec -----------------------------------------------------------------------------------------------
-
-GENERATOR = """
-from ebmkit.api import Bregman, component, hookimpl, torch
-
-@component("square")
-class Square(Bregman):
-    \"\"\"psi(u) = u^2.\"\"\"
-
-    def psi(self, u):
-        return u * u
-"""
 
 
 def test_plugins_of_a_spec_are_loaded_so_that_their_hooks_run(install, tmp_path):

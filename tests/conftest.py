@@ -1,0 +1,32 @@
+"""What several folders of tests share."""
+
+import textwrap
+
+import pytest
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Puts a distribution on the path: a module, and the metadata that an installer would write.
+
+    Without code the module is a folder that has no `__init__.py`.
+    """
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("EBMKIT_DISABLE_PLUGINS", raising=False)
+
+    def install(namespace, code, *, distribution=None, version="1.0", requires="ebmkit-core>=0.1"):
+        module = f"planted_{namespace}_{abs(hash(code)) % 10**8}"
+        distribution = distribution or f"ebmkit-{namespace}"
+        if code is None:
+            (tmp_path / module).mkdir()
+        else:
+            (tmp_path / f"{module}.py").write_text(textwrap.dedent(code))
+        info = tmp_path / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\nRequires-Dist: {requires}\n"
+        )
+        (info / "entry_points.txt").write_text(f"[ebmkit]\n{namespace} = {module}\n")
+        return module
+
+    return install
