@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.version import __version__
 
 if TYPE_CHECKING:
-    from ebmkit.experiment import run
+    from ebmkit.experiment import resume, run
     from ebmkit.load import load_spec
+    from ebmkit.opened import open_run
 
-__all__ = ["__version__", "load_spec", "run"]
+__all__ = ["__version__", "load_spec", "open_run", "resume", "run"]
 
-_HOMES = {"load_spec": "ebmkit.load", "run": "ebmkit.experiment"}
+_HOMES = {
+    "load_spec": "ebmkit.load",
+    "open_run": "ebmkit.opened",
+    "resume": "ebmkit.experiment",
+    "run": "ebmkit.experiment",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,15 +11,19 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.engine.blame import Blame
+from ebmkit.engine.compiled import compile_energy
 from ebmkit.engine.ema import RunningMean
 from ebmkit.engine.streams import Streams
-from ebmkit.errors.running import EnvironmentLacks
+from ebmkit.errors.running import ComponentFailed, EnvironmentLacks
 from ebmkit.kinds.data import Split
 from ebmkit.nets.starts import Starts
 from ebmkit.plan import Plan
 
 #: Below so many parameters a second thread costs more than it brings.
 SMALL = 1_000_000
+
+#: Data points checked at a time, so that a file larger than the memory is not read as a whole.
+ROWS = 1 << 16
 
 CPU = torch.device("cpu")
 
@@ -29,13 +33,15 @@ class Parts:
     """Everything of a run that has state, on one device."""
 
     device: torch.device
+    dtype: torch.dtype
     threads: int
     model: nn.Module
     starts: Starts
     train: Tensor | None = None
     test: Tensor | None = None
     extras: nn.Module | None = None
-    optimizer: torch.optim.Optimizer | None = None
+    #: One for each stage of training.
+    optimizers: tuple[torch.optim.Optimizer, ...] = ()
     mean: RunningMean | None = None
 
     @property
@@ -50,39 +56,54 @@ class Parts:
 
 
 def build(plan: Plan) -> Parts:
-    """The parts of a plan, freshly initialised. Also sets the number of threads of this process."""
+    """The parts of a plan, freshly initialised. Also sets how many threads this process uses, and whether it insists on
+    determinism."""
     spec = plan.spec
-    device = _device(plan)
+    device, dtype = _device(plan), getattr(torch, spec.dtype)
     streams = Streams(spec.seed, CPU)
+    _insist_on_determinism(spec.deterministic)
 
-    with Blame(plan, ("model",), f"model {spec.model.component_name!r}"), _seeded(streams, "model"):
-        model = spec.model.build(plan.event).to(device)
+    # Made on the CPU in float32, then moved: neither device nor precision change what a run begins with.
+    with Blame(plan, ("model",)), _seeded(streams, "model"):
+        model = spec.model.build(plan.event).to(device, dtype)
     threads = _threads(plan, model)
-    with Blame(plan, ("init",), f"init {spec.init.component_name!r}"), _seeded(streams, "init"):
-        starts = spec.init.build(plan.event).to(device)
-    train, test = _load(plan, "train", streams), _load(plan, "test", streams)
+    with Blame(plan, ("init",)), _seeded(streams, "init"):
+        starts = spec.init.build(plan.event).to(device, dtype)
+    train, test = _load(plan, "train", streams, dtype), _load(plan, "test", streams, dtype)
 
-    extras = optimizer = mean = None
-    if spec.train and spec.objective and train is not None:
-        # Fitted on the CPU, as the model is initialised there: the device does not change what a run begins with.
-        who = f"objective {spec.objective.component_name!r}"
-        with Blame(plan, ("objective",), who), _seeded(streams, "objective/extras"):
+    extras = mean = None
+    optimizers: list[torch.optim.Optimizer] = []
+    if spec.stages and spec.objective and train is not None:
+        with Blame(plan, ("objective",)), _seeded(streams, "objective/extras"):
             extras = spec.objective.extras(plan.event, train)
-            extras = extras.to(device) if extras else None
-        with Blame(plan, ("train", "optimizer"), f"optimizer {spec.train.optimizer.component_name!r}"):
-            learnt = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
-            optimizer = spec.train.optimizer.build(learnt)
-        mean = RunningMean(model, spec.train.ema) if spec.train.ema else None
+            extras = extras.to(device, dtype) if extras else None
+        learnt = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
+        if not learnt:
+            who = f"model {spec.model.component_name!r} and objective {spec.objective.component_name!r}"
+            raise ComponentFailed(f"{who} have no parameter to train", plan.place(("model",)))
+        for index, stage in enumerate(spec.stages):
+            path = (*spec.stage_path(index), "optimizer")
+            with Blame(plan, path):
+                optimizers.append(stage.optimizer.build(learnt))
+        with Blame(plan, ("train",)):
+            mean = RunningMean(model) if any(stage.ema for stage in spec.stages) else None
 
+    with Blame(plan, ("data",)):
+        train, test = _resident(train, device), _resident(test, device)
+    if spec.compile:
+        for module in (model, mean.module if mean else None):
+            if module is not None:
+                compile_energy(module)
     return Parts(
         device=device,
+        dtype=dtype,
         threads=threads,
         model=model,
         starts=starts,
-        train=train.to(device) if train is not None else None,
-        test=test.to(device) if test is not None else None,
+        train=train,
+        test=test,
         extras=extras,
-        optimizer=optimizer,
+        optimizers=tuple(optimizers),
         mean=mean,
     )
 
@@ -120,17 +141,38 @@ def _threads(plan: Plan, model: nn.Module) -> int:
     return threads
 
 
-def _load(plan: Plan, split: Split, streams: Streams) -> Tensor | None:
+def _load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype) -> Tensor | None:
     data = plan.spec.data
     if data is None:
         return None
-    with Blame(plan, ("data",), f"data {data.component_name!r}"):
+    with Blame(plan, ("data",)):
         x = data.load(split, streams.generator(f"data/{split}")).x
         if tuple(x.shape[1:]) != plan.event or not len(x):
             raise ValueError(
                 f"{split} points have shape {tuple(x.shape)}, expected (N, {', '.join(map(str, plan.event))})"
             )
+        x = x.to(dtype) if x.is_floating_point() else x
+        for first in range(0, len(x), ROWS):
+            block = x[first : first + ROWS]
+            if not all(bool(end.isfinite()) for end in block.aminmax()):
+                row = first + int(block.flatten(1).isfinite().all(dim=1).logical_not().nonzero()[0])
+                raise ValueError(f"{split} point {row} is not finite: {x[row].flatten()[:8].tolist()}")
         return x
+
+
+def _resident(data: Tensor | None, device: torch.device) -> Tensor | None:
+    """Data on the device where a quarter of its free memory holds them; otherwise where they are."""
+    if data is None or (device.type == "cuda" and data.nbytes > torch.cuda.mem_get_info(device)[0] // 4):
+        return data
+    return data.to(device)
+
+
+def _insist_on_determinism(wanted: bool) -> None:
+    if wanted:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
+    torch.use_deterministic_algorithms(wanted)
+    # Filling fresh memory with NaN, as this mode would, costs time and hides nothing: what is used is written first.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -21,19 +21,28 @@ if TYPE_CHECKING:
 
 #: Kind -> its folder, and the names in it.
 COMPONENTS = {
-    "data": ("data", "checkerboard eight_gaussians rings spirals swiss_roll two_moons"),
-    "model": ("models", "gaussian gaussian_mixture mlp"),
+    "data": (
+        "data",
+        "checkerboard csv digits eight_gaussians from_model npz rings spirals swiss_roll tensor_file two_moons",
+    ),
+    "model": (
+        "models",
+        "banana conv double_well funnel gaussian gaussian_mixture mixture mixture_1d mlp ring sum tempered",
+    ),
     "objective": ("objectives", "bregman denoising_score_matching mle nce"),
-    "sampler": ("samplers", "exact langevin"),
-    "init": ("inits", "data noise replay"),
+    "sampler": ("samplers", "exact langevin metropolis"),
+    "init": ("inits", "data noise persistent replay"),
     "noise": ("noise", "gaussian"),
     "bregman": ("bregman", "logistic"),
-    "metric": ("metrics", "mmd sliced_wasserstein"),
+    "metric": (
+        "metrics",
+        "acceptance energy_gap gradient_magnitude log_likelihood mmd mode_weights sliced_wasserstein",
+    ),
     "optimizer": (
         "optimizers",
         "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd",
     ),
-    "tracker": ("trackers", "jsonl"),
+    "tracker": ("trackers", "jsonl tensorboard"),
 }
 
 

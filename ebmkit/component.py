@@ -82,3 +82,11 @@ def component(name: str, *, revision: int = 1) -> Callable[[C], C]:
         return cast(C, made)
 
     return declare
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
+def section(cls: C) -> C:
+    """A part of a spec or of a component that has one form and so needs no `use:`; checked as strictly as they are."""
+    made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    made.__pydantic_config__ = STRICT
+    return cast(C, made)

@@ -97,13 +97,16 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 def plain_default(value: Any) -> Any:
     """A default as a spec would write it."""
-    if isinstance(value, Component):
+    if dataclasses.is_dataclass(value):
         given = {
             field.name: plain_default(current)
-            for field in dataclasses.fields(value)  # type: ignore[arg-type]
+            for field in dataclasses.fields(value)
             if (current := getattr(value, field.name)) != _default(field)
         }
-        return {"use": value.component_name, **given} if given else value.component_name
+        component: Any = value
+        if not isinstance(component, Component):  # a section
+            return given
+        return {"use": component.component_name, **given} if given else component.component_name
     if isinstance(value, tuple):
         return [plain_default(item) for item in value]
     return value

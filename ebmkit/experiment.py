@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,3 +24,11 @@ def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: st
 
     plan = spec if isinstance(spec, Plan) else load_spec(spec)
     return session.run(plan, runs_dir=runs_dir)
+
+
+def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow_drift: bool = False) -> Record:
+    """Go on with an interrupted run, silently, from its last sound checkpoint. `plugins` names files of code."""
+    from ebmkit.engine import session
+
+    plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
+    return session.resume(plan, Path(folder), allow_drift=allow_drift)

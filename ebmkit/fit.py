@@ -10,12 +10,14 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import (
     AbilityMissing,
     ConditioningMismatch,
+    DataUnreadable,
     MeasuredTwice,
     SectionMissing,
     ShapeMismatch,
     SpaceMismatch,
     TooManyChains,
     UnknownMeasurement,
+    Unsuitable,
 )
 from ebmkit.kinds import Event, Init, Metric, Noise, Objective, Sampler
 from ebmkit.place import Path, Place
@@ -32,11 +34,17 @@ def event_of(checked: Checked) -> Event | None:
 def misfits(checked: Checked) -> Iterator[EbmkitError]:
     """Everything that cannot work, before anything is built."""
     here = _Places(checked)
-    yield from _shape(checked, here)
+    unreadable = list(_data(checked, here))
+    yield from unreadable
     yield from _sections(checked, here)
+    if unreadable:
+        return  # the rest depends on the shape of a state
+    yield from _shape(checked, here)
     for path, component in walk(checked.spec):
         if isinstance(component, (Sampler, Objective)):
             yield from _model_can(path, component, checked, here)
+        if isinstance(component, Sampler):
+            yield from _sampler_shape(path, component, checked, here)
         if isinstance(component, (Sampler, Objective, Noise, Metric)):
             yield from _space(path, component, checked, here)
         if isinstance(component, Noise):
@@ -44,6 +52,7 @@ def misfits(checked: Checked) -> Iterator[EbmkitError]:
         if isinstance(component, Init):
             yield from _starts(path, component, checked, here)
     yield from _metrics(checked, here)
+    yield from _early_stops(checked, here)
     yield from _expectations(checked, here)
 
 
@@ -62,6 +71,17 @@ def _called(component: Component) -> str:
     return f"{component.component_kind} '{component.component_name}'"
 
 
+def _data(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    data = checked.spec.data
+    try:
+        event_of(checked)
+    except Exception as error:  # a plugin's data may raise anything
+        if data is None:
+            raise
+        said = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        yield DataUnreadable(f"{_called(data)}: {said}", here("data"))
+
+
 def _shape(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
     data, model = checked.spec.data, checked.spec.model
     fixed = model.event()
@@ -70,6 +90,13 @@ def _shape(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
             f"{_called(data)} has states of shape {data.event()}, {_called(model)} of shape {fixed}",
             here("model"),
             label=f"shape {fixed}",
+            other=here("data"),
+            other_label=f"shape {data.event()}",
+        )
+    elif data and (reason := model.refusal(data.event())):
+        yield ShapeMismatch(
+            f"{_called(model)} {reason}",
+            here("model"),
             other=here("data"),
             other_label=f"shape {data.event()}",
         )
@@ -161,14 +188,27 @@ def _starts(path: Path, init: Init, checked: Checked, here: _Places) -> Iterator
     if init.needs_data and not spec.data:
         yield SectionMissing(f"{_called(init)} starts chains at data points, and there is no 'data:'", here(*path))
     capacity = init.capacity()
-    wanted = spec.train.batch_size if spec.train and path[0] == "objective" else None
-    if capacity is not None and wanted is not None and wanted > capacity:
-        yield TooManyChains(
-            f"{_called(init)} holds {capacity} chains, and a batch needs {wanted}",
+    if capacity is None or path[0] != "objective":
+        return
+    for position, stage in enumerate(spec.stages):
+        if stage.batch_size > capacity:
+            yield TooManyChains(
+                f"{_called(init)} holds {capacity} chains, and a batch needs {stage.batch_size}",
+                here(*path),
+                label=f"{capacity} chains",
+                other=here(*spec.stage_path(position), "batch_size"),
+                other_label=f"{stage.batch_size} a batch",
+            )
+
+
+def _sampler_shape(path: Path, sampler: Sampler, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    event = event_of(checked)
+    if event is not None and (reason := sampler.refusal(event)):
+        yield ShapeMismatch(
+            f"{_called(sampler)} {reason}",
             here(*path),
-            label=f"{capacity} chains",
-            other=here("train", "batch_size"),
-            other_label=f"{wanted} a batch",
+            other=here("data") if checked.spec.data else here("model"),
+            other_label=f"shape {event}",
         )
 
 
@@ -177,6 +217,7 @@ def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
     first: dict[str, int] = {}
     for position, metric in enumerate(spec.evaluate):
         place = here("evaluate", position)
+        yield from _measurable(position, metric, checked, here)
         if "data" in metric.needs and not spec.data:
             yield SectionMissing(f"{_called(metric)} compares with data, and there is no 'data:'", place)
         if "samples" in metric.needs and not spec.chain_sampler:
@@ -198,6 +239,55 @@ def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
                 )
                 break
             first[name] = position
+
+
+def _measurable(position: int, metric: Metric, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    model, sampler, event = checked.spec.model, checked.spec.chain_sampler, event_of(checked)
+    if event is not None and (reason := metric.refusal(event, model)):
+        yield Unsuitable(
+            f"{_called(metric)} {reason}",
+            here("evaluate", position),
+            other=here("model"),
+            other_label=f"{_called(model)} with states of shape {event}",
+        )
+    lacking = sorted(metric.needs - {"samples", "data"} - model.offers)
+    if lacking:
+        yield AbilityMissing(
+            f"{_called(metric)} needs '{', '.join(lacking)}', which {_called(model)} does not offer",
+            here("evaluate", position),
+            label=f"needs {', '.join(lacking)}",
+            other=here("model"),
+            other_label=f"offers {', '.join(sorted(model.offers))}",
+        )
+    if "energy" in metric.needs and model.conditioning is not None:
+        yield ConditioningMismatch(
+            f"{_called(metric)} works with {_conditioned(None)}, "
+            f"{_called(model)} is {_conditioned(model.conditioning)}",
+            here("evaluate", position),
+            other=here("model"),
+            other_label=f"conditioned on {model.conditioning}",
+        )
+    if sampler and (silent := sorted(metric.traces - sampler.traces)):
+        yield AbilityMissing(
+            f"{_called(metric)} needs the {', '.join(silent)} of chains, which {_called(sampler)} does not report",
+            here("evaluate", position),
+            label=f"needs {', '.join(silent)}",
+            other=here("sampler") if checked.spec.sampler else here("objective", "sampler"),
+            other_label=f"reports {', '.join(sorted(sampler.traces)) or 'nothing'}",
+        )
+
+
+def _early_stops(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    spec = checked.spec
+    followed = [name for metric in spec.evaluate if metric.every for name in metric.results()]
+    for position, stage in enumerate(spec.stages):
+        if stage.stop and stage.stop.metric not in followed:
+            yield UnknownMeasurement(
+                f"nothing measures '{stage.stop.metric}' during training",
+                here(*spec.stage_path(position), "stop", "metric"),
+                label=did_you_mean(stage.stop.metric, followed),
+                help="a metric under 'evaluate:' with 'every' does",
+            )
 
 
 def _expectations(checked: Checked, here: _Places) -> Iterator[EbmkitError]:

@@ -2,41 +2,85 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+import torch
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from ebmkit.build import Parts
+from ebmkit.differences import differences
+from ebmkit.errors.running import StorageFailed
 from ebmkit.plan import Plan
+from ebmkit.storage import storing
+
+#: What changes bits. A run goes on only where these are the same.
+BINDING = ("experiment", "packages", "plugins", "device", "cpu", "threads", "data")
 
 
-def lock(plan: Plan, parts: Parts) -> str:
-    """The text of `lock.yaml`: versions, plugins with their hashes, and what else changes bits."""
-    content: dict[str, Any] = {
-        "python": platform.python_version(),
-        "packages": {name: _version(name) for name in ("ebmkit-core", "torch", "numpy", "safetensors")},
+def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
+    """Versions, plugins and data with their hashes, and what else changes bits."""
+    return {
+        "experiment": plan.hash,
+        "packages": {name: _version(name) for name in ("ebmkit-core", "torch")},
         "plugins": {
             loaded.plugin.namespace: {
-                "distribution": loaded.plugin.distribution,
+                # A file that was named on the command line may lie elsewhere next time; its hash knows it.
+                "distribution": None if isinstance(loaded.plugin.target, Path) else loaded.plugin.distribution,
                 "version": loaded.plugin.version,
                 "sha256": loaded.sha256,
             }
             for loaded in plan.plugins
         },
-        "platform": platform.platform(),
-        "device": str(parts.device),
+        "data": {str(path): _sha256(path) for path in (plan.spec.data.files() if plan.spec.data else ())},
+        "device": _device(parts.device),
+        "cpu": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         "threads": parts.threads,
+        # What follows is told, but binds nobody.
+        "python": platform.python_version(),
+        "platform": platform.platform(),
         "git": _git(),
     }
+
+
+def to_yaml(content: dict[str, Any]) -> str:
+    """The text of `lock.yaml`."""
     text = io.StringIO()
     yaml = YAML()
     yaml.default_flow_style = False
+    yaml.width = 1000
     yaml.dump(content, text)
     return text.getvalue()
+
+
+def drift(folder: Path, now: dict[str, Any]) -> list[str]:
+    """What binds a run and is not what its `lock.yaml` says, in words."""
+    path = folder / "lock.yaml"
+    with storing(path):
+        content = path.read_bytes()
+    try:
+        then = YAML(typ="safe", pure=True).load(content.decode())
+        if not isinstance(then, dict):
+            raise ValueError("not what ebmkit writes")
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise StorageFailed(f"{path}: damaged: {error}") from error
+    before, after = ({key: content.get(key) for key in BINDING} for content in (then, now))
+    return [str(difference) for difference in differences(before, after)]
+
+
+def _device(device: torch.device) -> str:
+    return f"{device} {torch.cuda.get_device_name(device)}" if device.type == "cuda" else str(device)
+
+
+def _sha256(path: Path) -> str:
+    with storing(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _version(package: str) -> str | None:

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TextIO, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
-from ebmkit.plan import Plan
-from ebmkit.storage import make_folder, storing, write_json, write_text
+from ebmkit.occupied import Occupied
+from ebmkit.plan import Plan, resolved_yaml
+from ebmkit.storage import make_folder, storing, sweep, write_json, write_text
 
-Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interrupted"]
+Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interrupted", "paused"]
+
+
+@dataclass
+class Sitting:
+    """One process that worked on a run."""
+
+    started: str
+    seconds: float = 0.0
+    from_step: int = 0
+    to_step: int = 0
+    command: list[str] = field(default_factory=lambda: list(sys.argv))
+    #: What was allowed to differ from the sitting before.
+    drift: list[str] = field(default_factory=list)
+
+
+#: What can be relied on in `run.json`.
+KEYS = {
+    "name": str,
+    "status": str,
+    "hash": str,
+    "step": int,
+    "steps": int,
+    "started": str,
+    "seconds": float | int,
+    "results": dict,
+    "unmet": list,
+    "warnings": list,
+    "sittings": list,
+}
 
 
 class Record:
@@ -23,46 +55,68 @@ class Record:
         record.say("step 100")
     """
 
-    def __init__(self, folder: Path, plan: Plan, log: TextIO) -> None:
+    def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder = folder
         self.plan = plan
         self.status: Status = "running"
+        #: Training steps that are done and saved, or at least recorded.
+        self.step = 0
         self.results: dict[str, float] = {}
         #: The claims of the spec that do not hold.
         self.unmet: list[ExpectationUnmet] = []
-        self.started = datetime.now(UTC)
-        self.ended: datetime | None = None
+        self.warnings: list[str] = []
         self.error = ""
-        self._log = log
+        self.sittings: list[Sitting] = []
+        self._began = datetime.now(UTC)
+        self._occupied = Occupied(folder)
+        with storing(folder):
+            self._log = (folder / "log.txt").open("a", encoding="utf-8", buffering=1)
 
     @classmethod
     def create(cls, plan: Plan, runs_dir: Path, lock: str) -> Self:
         """Make a folder of its own for this run; an existing one is never written into."""
-        from ebmkit.plan import resolved_yaml
-
         folder = _new_folder(runs_dir / plan.spec.name, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{plan.hash[:8]}")
-        with storing(folder):
-            log = (folder / "log.txt").open("w", encoding="utf-8", buffering=1)
-        record = cls(folder, plan, log)
+        record = cls(folder, plan)
         write_text(folder / "spec.yaml", plan.tree.place.source.text)
         write_text(folder / "resolved.yaml", resolved_yaml(plan))
         write_text(folder / "lock.yaml", lock)
-        record.save()
+        record._sit_down([])
+        return record
+
+    @classmethod
+    def reopen(cls, folder: Path, plan: Plan, drift: list[str]) -> Self:
+        """Go on with a run. Refused while another process is at it."""
+        record = cls(folder, plan)
+        try:
+            sweep(folder)
+            before = read_summary(folder)
+            record.sittings = [Sitting(**sitting) for sitting in before["sittings"]]
+            record.warnings = before["warnings"]
+            record.step = before["step"]
+            record._sit_down(drift)
+        except BaseException:
+            record._close()
+            raise
         return record
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far, or took."""
-        return ((self.ended or datetime.now(UTC)) - self.started).total_seconds()
+        """How long the run has taken so far, or took, over all sittings."""
+        return sum(sitting.seconds for sitting in self.sittings)
 
     @property
     def picture(self) -> Path:
         """The page of plots that every run leaves."""
         return self.folder / "plots" / "summary.png"
 
+    @property
+    def report(self) -> Path:
+        """The page that tells everything."""
+        return self.folder / "report.html"
+
     def say(self, line: str) -> None:
         """A line for `log.txt`."""
-        with storing(self.folder / "log.txt"):
+        with storing(self.folder / "log.txt", len(line)):
             self._log.write(f"{datetime.now(UTC):%H:%M:%S} {line}\n")
 
     def file(self, name: str) -> Path:
@@ -73,6 +127,9 @@ class Record:
 
     def save(self) -> None:
         """Write `run.json` as things stand."""
+        sitting = self.sittings[-1]
+        sitting.seconds = round((datetime.now(UTC) - self._began).total_seconds(), 3)
+        sitting.to_step = self.step
         write_json(self.folder / "run.json", self.summary())
 
     def summary(self) -> dict[str, Any]:
@@ -82,13 +139,21 @@ class Record:
             "status": self.status,
             "hash": self.plan.hash,
             "seed": self.plan.spec.seed,
-            "started": self.started.isoformat(timespec="seconds"),
-            "ended": self.ended.isoformat(timespec="seconds") if self.ended else None,
+            "step": self.step,
+            "steps": self.plan.spec.steps,
+            "started": self.sittings[0].started,
             "seconds": round(self.seconds, 3),
-            "command": sys.argv,
             "results": self.results,
+            "unmet": [claim.message for claim in self.unmet],
+            "warnings": self.warnings,
             **({"error": self.error} if self.error else {}),
+            "sittings": [asdict(sitting) for sitting in self.sittings],
         }
+
+    def _sit_down(self, drift: list[str]) -> None:
+        started = self._began.isoformat(timespec="seconds")
+        self.sittings.append(Sitting(started, from_step=self.step, drift=drift))
+        self.save()
 
     def __enter__(self) -> Self:
         return self
@@ -96,16 +161,41 @@ class Record:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.ended = datetime.now(UTC)
-        self.status = _status(error)
-        if error is None:
-            self.save()
-        else:
-            self.error = " ".join(str(error).split()) or type(error).__name__
-            with suppress(StorageFailed):  # a disk that is full now must not hide what came first
-                self.say(f"{self.status}: {self.error}")
+        if self.status == "running":
+            self.status = _status(error)
+        try:
+            if error is None:
                 self.save()
-        self._log.close()
+            else:
+                self.error = " ".join(str(error).split()) or type(error).__name__
+                with suppress(StorageFailed):  # a disk that is full now must not hide what came first
+                    self.say(f"{self.status}: {self.error}")
+                with suppress(StorageFailed):
+                    self.save()
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        with suppress(OSError):  # a line that could not be written was told when it was said
+            self._log.close()
+        self._occupied.leave()
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """What `run.json` says. A folder without one is not a run, or one that had not begun."""
+    path = folder / "run.json"
+    with storing(path):
+        content = path.read_bytes()
+    try:
+        summary: dict[str, Any] = json.loads(content)
+        wrong = [key for key, kind in KEYS.items() if not isinstance(summary.get(key), kind)]
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)}: not what ebmkit writes")
+        for sitting in summary["sittings"]:
+            Sitting(**sitting)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise StorageFailed(f"{path}: damaged: {error}") from error
+    return summary
 
 
 def _status(error: BaseException | None) -> Status:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, get_args, get_type_hints
 
 from pydantic import TypeAdapter
 
+from ebmkit.component import Component
 from ebmkit.docs import page, plain_default
 from ebmkit.kinds import KINDS
 from ebmkit.registry import Entry, Registry
-from ebmkit.spec import Expectation, Spec, Train
+from ebmkit.spec import Spec
 
 _REFERENCE = {"type": "string", "pattern": r"^\$[A-Za-z_]", "description": "A shared object, written under `parts:`."}
-
-_SECTIONS = {"Train": Train, "Expectation": Expectation}
 
 
 def schema(registry: Registry) -> dict[str, Any]:
@@ -76,8 +76,7 @@ def _parameters(cls: type[Any]) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a default that is a component cannot be written as JSON; added below
         raw = TypeAdapter(cls).json_schema()
-    definitions = raw.get("$defs", {})
-    described: dict[str, Any] = _tidy(raw, definitions)
+    described: dict[str, Any] = _tidy(raw, raw.get("$defs", {}) | _sections(cls))
     meanings = {parameter.name: parameter for parameter in page(cls).parameters}
     for field in dataclasses.fields(cls):
         entry = described["properties"][field.name]
@@ -89,14 +88,27 @@ def _parameters(cls: type[Any]) -> dict[str, Any]:
     return described
 
 
+def _sections(cls: type[Any]) -> dict[str, type[Any]]:
+    """The sections that a dataclass holds, under the names that pydantic gives them."""
+
+    def mentioned(hint: Any) -> Iterator[type[Any]]:
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint) and not issubclass(hint, Component):
+            yield hint
+        for argument in get_args(hint):
+            yield from mentioned(argument)
+
+    hints = get_type_hints(cls, include_extras=True)
+    return {section.__name__: section for field in dataclasses.fields(cls) for section in mentioned(hints[field.name])}
+
+
 def _tidy(value: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(value, list):
         return [_tidy(item, definitions) for item in value]
     if not isinstance(value, dict):
         return value
     if "$ref" in value:
-        name = value["$ref"].removeprefix("#/$defs/")
-        return _parameters(_SECTIONS[name]) if name in _SECTIONS else _tidy(definitions[name], definitions)
+        definition = definitions[value["$ref"].removeprefix("#/$defs/")]
+        return _parameters(definition) if isinstance(definition, type) else _tidy(definition, definitions)
     if "ebmkit_kind" in value:
         return {"$ref": f"#/$defs/{value['ebmkit_kind']}"}
     if "anyOf" in value and {"type": "null"} in value["anyOf"] and len(value["anyOf"]) == 2:

@@ -32,6 +32,11 @@ class Found:
 def translate(error: ValidationError, cls: type[Any], value: Any, owner: str) -> Iterator[tuple[Path, Found]]:
     """The mistakes in `value`, which was to become a `cls`, each with its path inside `value`."""
     lines = _best_branches(error.errors(include_url=False)[:MOST], value)
+    for line in lines:
+        if line["type"] == "missing" and not isinstance(line["loc"][-1], str):
+            line["type"] = "too_short"  # an entry of a list, not a key
+        absent_key = line["loc"][-1:] if line["type"] == "missing" else ()
+        line["loc"] = _existing(line["loc"], value) + absent_key
     unknown = {path: line for line in lines if line["type"] in _UNEXPECTED for path in [line["loc"]]}
     absent: dict[Path, list[str]] = {}
     by_path: dict[Path, list[Any]] = {}
@@ -39,16 +44,18 @@ def translate(error: ValidationError, cls: type[Any], value: Any, owner: str) ->
         if line["type"] == "missing":
             absent.setdefault(line["loc"][:-1], []).append(str(line["loc"][-1]))
     for line in lines:
-        if line["type"] == "missing" and isinstance(line["loc"][-1], str):
+        if line["type"] == "missing":
             if not _meant_by_unknown(line["loc"], unknown):
                 yield _missing(line["loc"], cls, owner)
         elif line["type"] in _UNEXPECTED:
             yield line["loc"], Found(_unexpected(line["loc"], cls, absent, owner), at_key=True)
         else:
-            by_path.setdefault(_existing(line["loc"], value), []).append(line)
-    outer = {path[:length] for path in by_path for length in range(len(path))}
+            by_path.setdefault(line["loc"], []).append(line)
+    outer = {line["loc"][:length] for line in lines for length in range(len(line["loc"]))}
     for path, found in by_path.items():
-        if path not in outer:  # a list is not too short, nor a union unmet, where an entry is wrong: that is said there
+        # A list is not too short, nor a union unmet, where an entry is wrong: that is said there. What a component has
+        # said about itself went through here before.
+        if path not in outer or any(line["type"] == "ebmkit" for line in found):
             yield from _wrong_value(path, found, cls, value, owner)
 
 
@@ -60,7 +67,11 @@ def _best_branches(lines: list[Any], value: Any) -> list[Any]:
         branches.setdefault(union, {}).setdefault(tag, []).append(line)
     kept: list[Any] = []
     for union, by_tag in branches.items():
-        inside = {tag: found for tag, found in by_tag.items() if _existing(found[0]["loc"], value) != union}
+        inside = {
+            tag: found
+            for tag, found in by_tag.items()
+            if len(found[0]["loc"]) > len(union) + 1 or _existing(found[0]["loc"], value) != union
+        }
         if len(by_tag) > 1 and inside:
             kept += inside[min(inside, key=lambda tag: len(inside[tag]))]
         else:
@@ -125,10 +136,13 @@ def _unexpected(location: Path, cls: type[Any], absent: dict[Path, list[str]], o
 def _belongs_elsewhere(name: str, target: type[Any]) -> str:
     """Where a key is at home that was written one level too high."""
     for field in dataclasses.fields(target):
-        inner = _dataclass_in(get_type_hints(target, include_extras=True)[field.name])
+        hint = get_type_hints(target, include_extras=True)[field.name]
+        inner = _dataclass_in(hint)
         if isinstance(field.default, Component):
             inner = type(field.default)
             owner = f"{field.name}: {{use: {field.default.component_name}, {name}: ...}}"
+        elif describe.step_into(hint, name) is None:
+            owner = f"{field.name}: [{{{name}: ...}}]"
         else:
             owner = f"{field.name}: {{{name}: ...}}"
         if inner is not None and name in [each.name for each in dataclasses.fields(inner)]:

@@ -57,7 +57,7 @@ def test_the_plugin_of_the_readme_is_ten_lines_that_work(tmp_path):
     from ebmkit.plugins import Plugins
     from ebmkit.registry import Registry
 
-    (code,) = blocks(README, "python")
+    _, code = blocks(README, "python")
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
     path = tmp_path / "mine.py"
     path.write_text(code)
@@ -105,17 +105,23 @@ def test_every_verb_is_documented():
 
 
 def test_the_python_of_the_documentation_runs(tmp_path):
-    (code,) = blocks((ROOT / "docs/commands.md").read_text(), "python")
+    code, opening = blocks((ROOT / "docs/commands.md").read_text(), "python")
     small = '"train.steps=20", "sampler.steps=5", "samples=100", "evaluate.0.samples=100", "data.test_size=100"'
     assert '"train.steps=500"' in code
-    (tmp_path / "snippet.py").write_text(code.replace('"train.steps=500"', small))
+    opening += 'print("shape", tuple(fresh.shape), tuple(energies.shape), run.status)\n'
+    (tmp_path / "snippet.py").write_text(code.replace('"train.steps=500"', small) + opening)
     done = subprocess.run([sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "sliced_wasserstein" in done.stdout
+    assert "shape (1000, 2) (100,) finished" in done.stdout
+    (readme, _) = blocks(README, "python")
+    assert [line for line in readme.splitlines() if "run." in line] == [
+        line.replace(", `(B, *event) -> (B,)`", "") for line in opening.splitlines()[1:3]
+    ]
 
 
 def test_the_readmes_plugin_command_is_right(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks(README, "python")
+    _, code = blocks(README, "python")
     Path("mine.py").write_text(code)
     (words,) = re.findall(r"ebmkit run quickstart --plugin mine.py (--set .*)", README)
     done = CliRunner().invoke(group, ["validate", "quickstart", "--plugin", "mine.py", *shlex.split(words)])

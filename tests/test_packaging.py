@@ -27,10 +27,12 @@ def metadata(wheel):
     return Parser().parsestr(wheel.read(name).decode())
 
 
-def test_the_wheel_holds_the_packaged_specs(wheel):
+def test_the_wheel_holds_the_packaged_specs_data_and_templates(wheel):
     names = set(wheel.namelist())
     for spec in ROOT.glob("specs/**/*.yaml"):
         assert f"ebmkit/specs/{spec.relative_to(ROOT / 'specs').as_posix()}" in names
+    assert {"ebmkit/data/digits.npz", "ebmkit/data/digits.txt"} <= names
+    assert [name for name in names if name.startswith("ebmkit/report/template/")]
     assert not [name for name in names if name.startswith(("tests", "docs", "plugins"))]
 
 

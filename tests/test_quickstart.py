@@ -35,6 +35,7 @@ def test_a_small_quickstart_leaves_a_whole_folder(tmp_path):
         "checkpoints/step-000200/manifest.json",
         "samples/samples.safetensors",
         "plots/summary.png",
+        "report.html",
     } <= written
     assert json.loads((folder / "run.json").read_text())["status"] == "finished"
     assert Path(folder / "spec.yaml").read_text() == (Path(__file__).parents[1] / "specs/quickstart.yaml").read_text()
@@ -50,3 +51,19 @@ def test_five_seeds_of_the_quickstart_come_near_the_floor(tmp_path):
         found.append(result["results"]["sliced_wasserstein"])
     print("sliced Wasserstein of seeds 0 to 4:", [f"{value:.4f}" for value in found])
     assert statistics.median(found) <= 0.020
+
+
+@pytest.mark.long
+def test_no_seed_of_twenty_diverges(tmp_path):
+    """The whole training and the whole chain; fewer samples than usual, to save time."""
+    sets = ["samples=1000", "evaluate.0.samples=1000", "samples_every=null"]
+    found = []
+    for seed in range(20):
+        status, result, told = run(
+            tmp_path, "--set", f"seed={seed}", *[w for change in sets for w in ("--set", change)]
+        )
+        assert status in (0, 6), told
+        assert result["status"] == "finished"
+        found.append(result["results"]["sliced_wasserstein"])
+    print("sliced Wasserstein of seeds 0 to 19, 1,000 samples:", [f"{value:.4f}" for value in found])
+    assert max(found) < 0.1

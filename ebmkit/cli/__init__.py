@@ -17,7 +17,15 @@ from ebmkit.version import __version__
 VERBS = {
     "Experiments": {
         "run": "Train, sample, measure and draw what a spec describes.",
+        "resume": "Go on with a run that was interrupted, bit for bit.",
+    },
+    "Runs": {
+        "runs": "What runs there are: status, results, age.",
         "sample": "Draw from a trained model, or from one that needs no training.",
+        "evaluate": "Measure a run again, with its own metrics or others.",
+        "report": "Write the page of a run anew.",
+        "reproduce": "Make a run again from its lock, and compare bit for bit.",
+        "diff": "How two runs differ: specs, locks, results.",
     },
     "Specs": {
         "new": "Write a new spec to begin with.",
@@ -38,12 +46,10 @@ VERBS = {
 }
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a run as Ctrl-C does."""
-
-
-def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+def _leave(number: int, frame: object) -> None:
+    """Outside of a run there is nothing to save, and imports of compiled code do not survive an exception."""
+    os.write(2, b"interrupted\n" if number == signal.SIGINT else b"terminated\n")
+    os._exit(128 + number)
 
 
 class Verbs(click.Group):
@@ -85,12 +91,18 @@ class Verbs(click.Group):
             return self._fail(context, several.mistakes, several.exit_status)
         except EbmkitError as mistake:
             return self._fail(context, [mistake], mistake.exit_status)
-        except Terminated:
-            click.echo("terminated", err=True)
-            context.exit(143)
-        except KeyboardInterrupt:  # click would exit with 1
-            click.echo("interrupted", err=True)
-            context.exit(130)
+        except KeyboardInterrupt as error:  # click would exit with 1
+            number = getattr(error, "number", signal.SIGINT)
+            click.echo("interrupted" if number == signal.SIGINT else "terminated", err=True)
+            context.exit(128 + number)
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # files are named where they are written: this is what could not be printed
+            from ebmkit.errors.running import StorageFailed
+
+            sys.stdout = sys.stderr  # or the interpreter would try again when it ends
+            failed = StorageFailed(f"{error.filename or 'standard output'}: {error.strerror or error}")
+            return self._fail(context, [failed], failed.exit_status)
 
     def _fail(self, context: click.Context, mistakes: list[EbmkitError], status: int) -> None:
         from ebmkit.cli.common import DEBUG, FORMAT, report
@@ -120,7 +132,8 @@ def main() -> None:
     """The entry point of the command."""
     # pydantic would search every installed distribution for plugins of its own, at each start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     try:
         group(prog_name="ebmkit")
     except BrokenPipeError:  # `ebmkit list | head`

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
@@ -99,6 +100,57 @@ def spec_options(function: F) -> F:
     """SPEC, what changes it, and how its errors are shown."""
     function = error_options(plugin_option(change_options(function)))
     return click.argument("spec", shell_complete=complete_spec)(function)
+
+
+def run_argument(name: str = "run") -> Callable[[F], F]:
+    """RUN, the folder of a run."""
+    return click.argument(name, type=click.Path(path_type=Path), callback=lambda c, p, value: run_folder(value))
+
+
+def run_folder(path: Path) -> Path:
+    """The folder, if it is that of a run; otherwise a hint at the newest one in it."""
+    if (path / "run.json").is_file():
+        return path
+    inside = sorted(found.parent for found in path.glob("*/run.json")) if path.is_dir() else []
+    hint = f"; the newest run in it is {inside[-1]}" if inside else ""
+    raise click.UsageError(f"{path} is not the folder of a run{hint}")
+
+
+def limit_options(function: F) -> F:
+    """How much one session may do."""
+    function = click.option(
+        "--max-time",
+        type=Duration(),
+        metavar="T",
+        help="Pause after this time, such as 90s, 30m or 2h; 'ebmkit resume' goes on.",
+    )(function)
+    return click.option("--max-steps", type=click.IntRange(1), metavar="N", help="Pause after so many steps.")(function)
+
+
+def watch_options(function: F) -> F:
+    """What is printed while a run is under way."""
+    function = click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, and all else on stderr."
+    )(function)
+    return click.option("--quiet", is_flag=True, help="Print the run's folder, and nothing else.")(function)
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, from `90s`, `30m`, `2h` or a plain number."""
+
+    name = "duration"
+    units: ClassVar[dict[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        text = str(value)
+        unit = self.units.get(text[-1:], 0)
+        try:
+            seconds = float(text[:-1]) * unit if unit else float(text)
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds < 1e9:
+            self.fail(f"'{text}' is not a time such as 90s, 30m or 2h", parameter, context)
+        return seconds
 
 
 def load_plan(spec: str, sets: Sequence[str | Source], unsets: Sequence[str], plugins: Sequence[str]) -> Plan:

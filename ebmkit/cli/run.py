@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ebmkit.cli.common import load_plan, spec_options
+from ebmkit.cli.common import limit_options, load_plan, spec_options, watch_options
 from ebmkit.errors.base import Mistakes
 from ebmkit.place import Source
 
@@ -15,8 +15,9 @@ from ebmkit.place import Source
 @spec_options
 @click.option("--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where runs go.")
 @click.option("--device", metavar="D", help="The same as --set device=D.")
-@click.option("--quiet", is_flag=True, help="Print the run's folder, and nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, and all else on stderr.")
+@click.option("--dry-run", is_flag=True, help="Build everything, make one step of each kind, and write nothing.")
+@limit_options
+@watch_options
 def command(
     spec: str,
     sets: tuple[str, ...],
@@ -24,6 +25,9 @@ def command(
     plugins: tuple[str, ...],
     runs_dir: Path,
     device: str | None,
+    dry_run: bool,
+    max_steps: int | None,
+    max_time: float | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -36,9 +40,18 @@ def command(
 
     # These import torch and rich: only after the spec was found to be right.
     from ebmkit.cli.watch import Watch
+    from ebmkit.engine.limit import Limit
+    from ebmkit.engine.rehearsal import rehearse
     from ebmkit.engine.session import run
 
+    if dry_run:
+        rehearsal = rehearse(plan)
+        if as_json:
+            click.echo(rehearsal.as_json())
+        elif not quiet:
+            click.echo(rehearsal.as_text())
+        return
     with Watch(quiet=quiet, as_json=as_json) as watch:
-        record = run(plan, runs_dir=runs_dir, progress=watch)
+        record = run(plan, runs_dir=runs_dir, progress=watch, limit=Limit(max_steps, max_time))
     if record.unmet:
         raise Mistakes(record.unmet)

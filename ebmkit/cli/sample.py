@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
-from ebmkit.cli.common import error_options, load_plan, plugin_option
+from ebmkit.cli.common import error_options, load_plan, plugin_option, run_folder
 
 SUFFIXES = (".npy", ".npz", ".csv", ".safetensors")
 
@@ -37,29 +38,23 @@ def command(
     for path in (out, plot):
         if path and path.exists() and not force:
             raise click.UsageError(f"{path} exists; --force overwrites it")
-    folder = _run_folder(Path(target)) if Path(target).is_dir() else None
+    folder = run_folder(Path(target)) if Path(target).is_dir() else None
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, (), (), plugins)
     if not folder and plan.spec.train:
         raise click.UsageError(f"{target} has to be trained: 'ebmkit run {target}', then sample the folder of that run")
 
     # These import torch: only after everything was found to be right.
     from ebmkit.engine.sampling import view_of
+    from ebmkit.engine.signals import Signals
     from ebmkit.export import write_samples
 
-    view = view_of(plan, folder, samples=count, seed=seed)
-    write_samples(out, view.samples(count))
-    click.echo(f"{count:,} samples  {out}")
-    if plot:
-        from ebmkit.report.summary import draw_summary
-        from ebmkit.storage import write_bytes
+    with Signals():
+        view = view_of(plan, folder, samples=count, seed=seed, say=partial(click.echo, err=True))
+        write_samples(out, view.samples(count))
+        click.echo(f"{count:,} samples  {out}")
+        if plot:
+            from ebmkit.report.summary import draw_summary
+            from ebmkit.storage import write_bytes
 
-        write_bytes(plot, draw_summary(view))
-        click.echo(f"picture  {plot}")
-
-
-def _run_folder(path: Path) -> Path:
-    if (path / "resolved.yaml").is_file():
-        return path
-    inside = sorted(found.parent for found in path.glob("*/resolved.yaml"))
-    hint = f"; the newest run in it is {inside[-1]}" if inside else ""
-    raise click.UsageError(f"{path} is not the folder of a run{hint}")
+            write_bytes(plot, draw_summary(view))
+            click.echo(f"picture  {plot}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -54,14 +55,20 @@ class Watch:
         else:
             self.say(for_what)
 
+    def leave(self, line: str) -> None:
+        self._show(None)
+        click.echo(line, err=True)  # with --quiet too
+
     def finished(self, record: Record) -> None:
         self._show(None)
         if record.results:
             self.say("")
             self.console.print(results_table(record, ascii_only=self.console.options.ascii_only))
-        self.say(f"\nfinished in {record.seconds:.1f} s")
-        self.say(f"results  {record.folder}")
-        self.say(f"picture  {record.picture}")
+        if record.status == "finished":
+            self.say(f"\nfinished in {record.seconds:.1f} s")
+            self.say(f"results  {record.folder}")
+            self.say(f"picture  {record.picture}")
+            self.say(f"report   {record.report}")
         if self.as_json:
             click.echo(json.dumps(as_object(record)))
         elif self.quiet:
@@ -80,9 +87,10 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._show(None)  # gives the terminal its cursor back, whatever happened
-        if error is not None and self._folder:
-            self.say(f"what there is so far  {self._folder}")
+        with suppress(OSError):  # a line that cannot be printed is no news: it is why we are here
+            self._show(None)  # gives the terminal its cursor back, whatever happened
+            if error is not None and self._folder:
+                self.say(f"what there is so far  {self._folder}")
 
 
 class Bar(Progress):
@@ -102,7 +110,8 @@ class Bar(Progress):
             refresh_per_second=5,
             expand=True,
         )
-        self._task = self.add_task(what, total=steps, rate="", word="")
+        # A run that goes on begins where it stands: rate and remaining time are those of this session.
+        self._task = self.add_task(what, total=steps, completed=position()[0], rate="", word="")
 
     def get_renderables(self) -> Iterable[RenderableType]:
         if self._task is not None:
@@ -135,5 +144,7 @@ def as_object(record: Record) -> dict[str, Any]:
     claims = [
         {"metric": claim.metric, "expected": bounds(claim), "met": is_met(claim, record.results[claim.metric])}
         for claim in record.plan.spec.expect
+        if claim.metric in record.results
     ]
-    return {"folder": str(record.folder), "picture": str(record.picture), **record.summary(), "expect": claims}
+    files = {"folder": str(record.folder), "picture": str(record.picture), "report": str(record.report)}
+    return {**files, **record.summary(), "expect": claims}

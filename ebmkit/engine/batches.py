@@ -1,4 +1,4 @@
-"""Training batches from data that lies on the device."""
+"""Training batches."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ class Batches:
     """Every epoch visits the data in a new order, which is a function of seed and epoch.
 
     So the position in the data is one integer, the step. What does not fill a batch at the end of an epoch is left for
-    another one; data smaller than a batch are one batch.
+    another one; data smaller than a batch are one batch. Data that do not fit on the device stay on the host, or in
+    their file, and batches are brought over one at a time.
     """
 
-    def __init__(self, data: Tensor, size: int, streams: Streams) -> None:
+    def __init__(self, data: Tensor, size: int, streams: Streams, path: str, device: torch.device) -> None:
         self.data = data
         self.size = min(size, len(data))
         self.streams = streams
+        self.path = path
+        self.device = device
+        self._resident = data.device == device
         self._epoch = -1
         self._order = torch.empty(0, dtype=torch.long, device=data.device)
 
     def at(self, step: int) -> Tensor:
-        """The batch of a step, counted from 1."""
+        """The batch of a step of this stage, counted from 1."""
         epoch, position = divmod(step - 1, len(self.data) // self.size)
         if epoch != self._epoch:
             self._epoch = epoch
-            rng = self.streams.generator(f"train/epoch/{epoch}")
+            rng = self.streams.generator(f"{self.path}/epoch/{epoch}", self.data.device)
             self._order = torch.randperm(len(self.data), generator=rng, device=self.data.device)
         start = position * self.size
-        return self.data.index_select(0, self._order[start : start + self.size])
+        rows = self.data.index_select(0, self._order[start : start + self.size])
+        return rows if self._resident else rows.to(self.device, non_blocking=True)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from types import FrameType, TracebackType
 
+import torch
+
 from ebmkit.component import Component
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.errors.running import ComponentFailed
+from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
 from ebmkit.place import Path
 from ebmkit.plan import Plan
 from ebmkit.spec import walk
 
 
 class Blame:
-    """`with Blame(plan, ("objective",), "objective 'nce'"):` turns what is raised inside into `ComponentFailed`.
+    """`with Blame(plan, ("objective",)):` turns what is raised inside into `ComponentFailed` at that line of the spec.
 
     Where a component calls another, a generator inside an objective for example, the innermost one is blamed.
     A class and not a generator, because the loop enters it every step.
     """
 
-    def __init__(self, plan: Plan, path: Path, who: str) -> None:
+    def __init__(self, plan: Plan, path: Path) -> None:
         self.plan = plan
         self.path = path
-        self.who = who
 
     def __enter__(self) -> None:
         pass
@@ -31,21 +33,36 @@ class Blame:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, EnvironmentLacks) and error.place is None:
+            error.place = self.plan.place(self.path)
         # Mistakes that already know their place pass, and so does Ctrl-C, which is nobody's fault.
         if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes):
             return
-        path, who, where = self.path, self.who, ""
+        path, who, where = self.path, called(self.plan, self.path), ""
         for frame, line in reversed(list(traceback.walk_tb(trace))):
             if found := _culprit(self.plan, frame):
                 path, who = found
                 where = f"raised at {frame.f_code.co_filename}:{line}; "
                 break
         said = str(error).strip().split("\n")[0]
+        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
+            wanted = re.search(r"allocate ([\d.]+ \w+)", said)
+            raise OutOfMemory(
+                f"{who} ran out of memory" + (f", asking for {wanted[1]}" if wanted else ""),
+                self.plan.place(path),
+                help=f"{where}a smaller batch_size, fewer samples or a smaller network ask for less",
+            ) from error
         raise ComponentFailed(
             f"{who} raised {type(error).__name__}" + (f": {said}" if said else ""),
             self.plan.place(path),
             help=f"{where}--debug shows the traceback",
         ) from error
+
+
+def called(plan: Plan, path: Path) -> str:
+    """The component at a path in words, `sampler 'langevin'`, or a section by its name."""
+    kinds = {at: component.component_kind for at, component in walk(plan.spec)}
+    return f"{kinds[path]} '{plan.name_at(path)}'" if path in kinds else str(path[0])
 
 
 def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
@@ -54,7 +71,7 @@ def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
     if isinstance(owner, Component):
         for path, component in walk(plan.spec):
             if component is owner:
-                return path, f"{component.component_kind} '{plan.name_at(path)}'"
+                return path, called(plan, path)
     for loaded in plan.plugins:
         name = frame.f_code.co_name
         if name.startswith("ebmkit_") and frame.f_globals.get("__name__", "").startswith(loaded.module):

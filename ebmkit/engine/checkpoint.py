@@ -1,69 +1,152 @@
-"""Weights on the disk: safetensors, and a manifest of hashes that is written last."""
+"""Checkpoints on the disk: safetensors and JSON, and a manifest of hashes without which they do not count."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
-from torch import Tensor, nn
+from torch import Tensor
 
-from ebmkit.build import Parts
 from ebmkit.errors.running import StorageFailed
-from ebmkit.storage import make_folder, storing, write_bytes, write_json
+from ebmkit.storage import make_folder, move_folder, remove_folder, storing, write_bytes
 
-MANIFEST = "manifest.json"
-#: The weights at which the optimizer stands, and their running mean, which is what samples where there is one.
-MODEL, MEAN, EXTRAS = "model.safetensors", "mean.safetensors", "extras.safetensors"
+MANIFEST, VALUES, TENSORS = "manifest.json", "state.json", ".safetensors"
+NAME = re.compile(r"state\.json|[a-z_]+\.safetensors")
 
 
-def save(run_folder: Path, step: int, parts: Parts) -> Path:
-    """Write a checkpoint. Without its manifest it does not count as one."""
-    folder = run_folder / "checkpoints" / f"step-{step:06d}"
-    make_folder(folder)
-    hashes = {}
-    for name, module in _modules(parts).items():
-        content = save_tensors(_tensors(module))
-        write_bytes(folder / name, content)
-        hashes[name] = hashlib.sha256(content).hexdigest()
-    write_json(folder / MANIFEST, {"step": step, "sha256": hashes})
+@dataclass(frozen=True)
+class Saved:
+    """The content of a checkpoint: tensors by group and name, and JSON."""
+
+    step: int
+    tensors: dict[str, dict[str, Tensor]]
+    values: dict[str, Any]
+
+
+def save(checkpoints: Path, experiment: str, saved: Saved) -> Path:
+    """Write a checkpoint under a temporary name, the manifest last, and then give it its own.
+
+    A sound one of the same step stays as it is: training is deterministic, so it holds the same.
+    """
+    folder = checkpoints / f"step-{saved.step:06d}"
+    if os.path.lexists(folder):
+        with suppress(StorageFailed):
+            read(folder, experiment)
+            return folder
+    temporary = checkpoints / f".{folder.name}.{os.getpid()}"
+    shutil.rmtree(temporary, ignore_errors=True)  # of a process that had our number and died
+    make_folder(temporary)
+    try:
+        contents = {f"{group}{TENSORS}": save_tensors(_on_host(group_of)) for group, group_of in saved.tensors.items()}
+        contents[VALUES] = json.dumps(saved.values, allow_nan=False).encode()
+        for name, content in contents.items():
+            write_bytes(temporary / name, content)
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+        write_bytes(temporary / MANIFEST, _manifest(experiment, saved.step, hashes))
+        if os.path.lexists(folder):  # not before there is a better one
+            remove_folder(folder)
+        move_folder(temporary, folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     return folder
 
 
-def restore(run_folder: Path, parts: Parts) -> int:
-    """Load the last checkpoint into parts that the same spec built, and return its step. Doubtful files are refused."""
-    complete = list((run_folder / "checkpoints").glob(f"step-*/{MANIFEST}"))
-    if not complete:
-        raise StorageFailed(f"{run_folder}: no checkpoint in it")
-    folder = max((path.parent for path in complete), key=lambda path: int(path.name.removeprefix("step-")))
-    with storing(folder):
-        manifest = json.loads((folder / MANIFEST).read_bytes())
-    for name, module in _modules(parts).items():
-        _load(folder / name, manifest["sha256"].get(name), module)
-    return int(manifest["step"])
+def read(folder: Path, experiment: str | None) -> Saved:
+    """A checkpoint, every byte of which is what was written. Anything doubtful raises `StorageFailed`.
 
-
-def _modules(parts: Parts) -> dict[str, nn.Module]:
-    """What a checkpoint holds, by file."""
-    modules = {MODEL: parts.model, MEAN: parts.mean.module if parts.mean else None, EXTRAS: parts.extras}
-    return {name: module for name, module in modules.items() if module is not None}
-
-
-def _load(path: Path, sha256: str | None, module: nn.Module) -> None:
-    with storing(path):
-        content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise StorageFailed(f"{path}: damaged, its hash is not the one in {MANIFEST}")
+    It has to be one of `experiment`, where that is not None.
+    """
+    content = _bytes(folder / MANIFEST)
     try:
-        module.load_state_dict(load_tensors(content))
-    except (SafetensorError, RuntimeError) as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise StorageFailed(f"{path}: does not fit what the spec builds: {reason}") from error
+        manifest = json.loads(content)
+        step, hashes = manifest["step"], manifest["sha256"]
+        intact = type(step) is int and content == _manifest(manifest["experiment"], step, hashes)
+        intact = intact and all(NAME.fullmatch(name) for name in hashes)  # nothing outside is read
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        intact = False
+    if not intact:
+        raise StorageFailed(f"{folder / MANIFEST}: damaged")
+    if experiment not in (None, manifest["experiment"]):
+        raise StorageFailed(f"{folder}: belongs to another experiment")
+    if folder.name != f"step-{step:06d}":
+        raise StorageFailed(f"{folder}: holds step {step}")
+    contents = {name: _bytes(folder / name) for name in hashes}
+    for name, content in contents.items():
+        if hashlib.sha256(content).hexdigest() != hashes[name]:
+            raise StorageFailed(f"{folder / name}: damaged, its hash is not the one in {MANIFEST}")
+    try:
+        tensors = {
+            name.removesuffix(TENSORS): load_tensors(content)
+            for name, content in contents.items()
+            if name.endswith(TENSORS)
+        }
+        return Saved(step, tensors, json.loads(contents[VALUES]))
+    # Written by something else than `save`.
+    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise StorageFailed(f"{folder}: not a checkpoint of ebmkit: {error}") from error
 
 
-def _tensors(module: nn.Module) -> dict[str, Tensor]:
+def latest(checkpoints: Path, experiment: str | None, say: Callable[[str], None]) -> Saved | None:
+    """The last sound checkpoint, or None where nothing was saved yet. Damaged ones are mentioned and passed over."""
+    damaged: list[str] = []
+    for folder in reversed(found(checkpoints)):
+        try:
+            saved = read(folder, experiment)
+        except StorageFailed as error:
+            damaged.append(error.message)
+            continue
+        for message in damaged:
+            say(f"warning: {message}; going back to step {saved.step}")
+        return saved
+    if damaged:
+        raise StorageFailed(f"{checkpoints}: no checkpoint is sound", help="; ".join(damaged))
+    return None
+
+
+def prune(checkpoints: Path, keep: int, step: int) -> None:
+    """Delete all but the last `keep` up to `step`. Those beyond it were damaged, else the run had gone on from them."""
+    folders = found(checkpoints)
+    kept = [folder for folder in folders if _step(folder) <= step][-keep:]
+    for folder in folders:
+        if folder not in kept:
+            remove_folder(folder)
+
+
+def found(checkpoints: Path) -> list[Path]:
+    """All checkpoints, sound or not, from the first step to the last."""
+    with storing(checkpoints):
+        folders = [path for path in checkpoints.glob("step-*") if path.name.removeprefix("step-").isdecimal()]
+    return sorted(folders, key=_step)
+
+
+def _step(folder: Path) -> int:
+    return int(folder.name.removeprefix("step-"))
+
+
+def _manifest(experiment: str, step: int, hashes: dict[str, str]) -> bytes:
+    """The bytes of a manifest, which holds a hash of itself: a flipped bit does not turn it into another one."""
+    content = {"experiment": experiment, "step": step, "sha256": dict(sorted(hashes.items()))}
+    own = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    return (json.dumps({**content, "manifest_sha256": own}, indent=2) + "\n").encode()
+
+
+def _bytes(path: Path) -> bytes:
+    with storing(path):
+        return path.read_bytes()
+
+
+def _on_host(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     # Copies, because safetensors refuses tensors that share memory, as tied weights do.
-    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in module.state_dict().items()}
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}

@@ -14,18 +14,19 @@ class RunningMean:
     The warm-up `d = min(decay, (1 + step) / (10 + step))` keeps the random initial weights out of short runs.
     """
 
-    def __init__(self, module: nn.Module, decay: float) -> None:
-        self.decay = decay
+    def __init__(self, module: nn.Module) -> None:
         self.module = copy.deepcopy(module).eval().requires_grad_(False)
+        self._source = module
         self._live: list[Tensor] = list(module.parameters())
         self._mean: list[Tensor] = list(self.module.parameters())
-        self._live_buffers = list(module.buffers())
         self._buffers = list(self.module.buffers())
 
-    @torch.no_grad()
-    def update(self, step: int) -> None:
-        """Take in the weights as they are after `step`."""
-        weight = 1 - min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(self._mean, self._live, weight)
-        if self._buffers:  # counters and spectral-norm vectors are no weights: their mean means nothing
-            torch._foreach_copy_(self._buffers, self._live_buffers)
+    def update(self, step: int, decay: float) -> None:
+        """Take in the weights as they are after `step`. With `decay` 0 the mean is the weights themselves."""
+        weight = 1 - min(decay, (1 + step) / (10 + step))
+        with torch.no_grad():
+            if self._mean:
+                torch._foreach_lerp_(self._mean, self._live, weight)
+            if self._buffers:  # counters and spectral-norm vectors are no weights: their mean means nothing
+                # Looked up each time: a module may put another tensor where one was.
+                torch._foreach_copy_(self._buffers, list(self._source.buffers()))

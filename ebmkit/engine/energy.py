@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -42,14 +42,23 @@ class Energy:
 
 @contextmanager
 def frozen(module: nn.Module) -> Iterator[Energy]:
-    """The module in eval mode with parameters that take no gradient; afterwards everything is as it was."""
+    """The module in eval mode with parameters that take no gradient; afterwards everything is as it was.
+
+    A module or a part of one that derives its weights from others offers `baked() -> ContextManager`, which derives
+    them once for the whole chain.
+    """
     modes = [(child, child.training) for child in module.modules()]
     wanted = [parameter for parameter in module.parameters() if parameter.requires_grad]
     module.eval()
     for parameter in wanted:
         parameter.requires_grad_(False)
     try:
-        yield Energy(module)
+        with ExitStack() as baking:
+            for child in module.modules():
+                baked: Callable[[], AbstractContextManager[None]] | None = getattr(child, "baked", None)
+                if baked:
+                    baking.enter_context(baked())
+            yield Energy(module)
     finally:
         for parameter in wanted:
             parameter.requires_grad_(True)

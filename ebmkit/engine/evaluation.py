@@ -1,44 +1,58 @@
-"""Metrics: when they are due, and with which samples and random numbers."""
+"""Metrics and samples: when they are due, and with which random numbers they are made."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from ebmkit.engine.blame import Blame
+from ebmkit.engine.blame import Blame, called
 from ebmkit.engine.view import View
 from ebmkit.errors.running import Diverged
+from ebmkit.export import write_samples
 from ebmkit.kinds import Metric
+
+#: With `samples_every: auto`, how often samples are kept over the training.
+TIMES = 10
+#: How many are kept each time, of small states and of images.
+POINTS, IMAGES = 500, 64
 
 
 class Evaluation:
-    """The metrics under `evaluate:`."""
+    """What is looked at under `evaluate:` and `samples_every:`."""
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.metrics = view.plan.spec.evaluate
-        self._periodic = [metric for metric in self.metrics if metric.every is not None]
-        train = view.plan.spec.train
-        self._last = train.steps if train else 0
+        spec = view.plan.spec
+        self._last = spec.steps
+        every = spec.samples_every if view.can_sample else None
+        self._samples_every = max(1, self._last // TIMES) if every == "auto" else every
+        periods = {self._samples_every, *(metric.every for metric in self.metrics)}
+        self._periods = [every for every in periods if every is not None]
 
-    def due(self, step: int) -> list[Metric]:
-        """The metrics to measure during training; after the last step all are, once."""
-        if not self._periodic or step == self._last:
-            return []
-        return [metric for metric in self._periodic if metric.every and step % metric.every == 0]
+    def is_due(self, step: int) -> bool:
+        """Whether anything is to be looked at during training; behind the last step all is, once."""
+        return any(step % every == 0 for every in self._periods) and step != self._last
+
+    def look(self, step: int) -> dict[str, float]:
+        """Measure what is due, and keep samples where those are."""
+        due = [metric for metric in self.metrics if metric.every and step % metric.every == 0]
+        few = min(self.view.plan.spec.samples, POINTS if math.prod(self.view.event) <= 16 else IMAGES)
+        keeps = bool(self._samples_every) and step % (self._samples_every or 1) == 0
+        results = self.measure(due, at_least=few if keeps else 0)
+        if keeps and self.view.folder:
+            write_samples(self.view.folder / "samples" / f"step-{step:06d}.safetensors", self.view.samples(few))
+        return results
 
     def measure(self, metrics: Sequence[Metric], at_least: int = 0) -> dict[str, float]:
-        """Draw the samples that all of `metrics` share, `at_least` so many, measure, check and record."""
+        """Draw the samples that all of `metrics` share, `at_least` so many, measure and check."""
         view = self.view
-        view.history.flush()
         if view.can_sample and (most := self.samples_of(metrics, at_least)):
             view.samples(most)
         results: dict[str, float] = {}
         for metric in metrics:
             results |= self._measure(metric)
         view.results = results
-        if results:
-            view.history.record(view.step, results)
         return results
 
     @staticmethod
@@ -50,10 +64,10 @@ class Evaluation:
         plan, view = self.view.plan, self.view
         index = next(i for i, other in enumerate(self.metrics) if other is metric)
         twins = sum(other.component_name == metric.component_name for other in self.metrics[:index])
-        who = f"metric {metric.component_name!r}"
+        who = called(plan, ("evaluate", index))
         # Named after the metric, not its position: metrics around it, and earlier evaluations, do not move its numbers.
-        view.rng = view.streams.generator(f"evaluate/{metric.component_name}/{twins}/{view.step}")
-        with Blame(plan, ("evaluate", index), who):
+        path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
+        with Blame(plan, ("evaluate", index)), view.drawing_from(path):
             values = {name: float(value) for name, value in metric.measure(view).items()}
         for name, value in values.items():
             if not math.isfinite(value):

@@ -3,73 +3,112 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
-from ebmkit.errors.running import Diverged
-from ebmkit.kinds import Loss
-from ebmkit.plan import Plan
+from ebmkit.engine.statistic import Statistic
+from ebmkit.errors.base import EbmkitError
 
 #: `write(step, values)`: where numbers go when they have come to the host.
-Write = Callable[[int, dict[str, float]], None]
+Write: TypeAlias = Callable[[int, dict[str, float]], None]
+#: `explain(statistic, value, step)`: the error that a number which is not finite becomes.
+Explain: TypeAlias = Callable[[Statistic, float, int], EbmkitError]
 
 
 class History:
-    """Losses stay on the device until a window of steps is full; then they come to the host in one transfer, every one
-    is checked, and their means are recorded. Evaluation results are recorded as they are."""
+    """Checks the numbers of every step, and records the means over windows of steps.
 
-    def __init__(self, plan: Plan, write: Write) -> None:
+    On a CPU the numbers of a step are read at once. On other devices they are read one step later, when they have long
+    been computed, so that nothing waits. Evaluation results are recorded as they are.
+    """
+
+    def __init__(self, steps: int, write: Write, explain: Explain, *, lag: int) -> None:
         self.series: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        #: What the trackers were told.
+        self.records: list[tuple[int, dict[str, float]]] = []
+        #: The last step whose numbers were handed in.
         self.step = 0
-        self.loss = math.nan
         self._write = write
-        self._plan = plan
+        self._explain = explain
+        self._lag = lag
         #: Short runs keep every step, long ones a few hundred to a few thousand points.
-        self._window = min(50, max(1, plan.spec.train.steps // 200)) if plan.spec.train else 1
-        self._rows: list[tuple[int, list[str], Tensor]] = []
+        self._window = min(50, max(1, steps // 200))
+        self._coming: deque[tuple[int, Sequence[Statistic], Tensor]] = deque()
+        self._landed: list[tuple[int, dict[str, float]]] = []
 
-    def add(self, step: int, loss: Loss) -> None:
-        """Take in the loss of a step. Raises `Diverged` when a window is full and something in it is not."""
+    def add(self, step: int, statistics: Sequence[Statistic], numbers: Sequence[Tensor]) -> None:
+        """Take in the numbers of a step, scalars on the device. Raises when one is not finite."""
         self.step = step
-        # Stacked at once: a statistic may be a view of a parameter, which the next step changes.
-        numbers = torch.stack([loss.value.detach(), *loss.metrics.values()])
-        self._rows.append((step, ["loss", *loss.metrics], numbers))
-        if step % self._window == 0:
-            self.flush()
+        if self._lag:
+            self._coming.append((step, statistics, torch.stack([number.detach() for number in numbers])))
+            self.settle(but=self._lag)
+        else:
+            self._land(step, statistics, [number.item() for number in numbers])
+
+    def check(self, step: int, statistic: Statistic, number: Tensor) -> None:
+        """Raise when a number is not finite that is nothing to record. It goes the way of the step's other numbers."""
+        if self._lag:
+            _, statistics, numbers = self._coming.pop()
+            self._coming.append((step, [*statistics, statistic], torch.cat([numbers, number.detach().view(1)])))
+        elif not math.isfinite(value := number.item()):
+            raise self._explain(statistic, value, step)
+
+    def settle(self, but: int = 0) -> None:
+        """Bring to the host, and check, what is still on its way; the last `but` steps may stay there."""
+        while len(self._coming) > but:
+            step, statistics, numbers = self._coming.popleft()
+            self._land(step, statistics, numbers.tolist())
 
     def flush(self) -> None:
-        """Bring to the host, check and record what has gathered."""
-        if not self._rows:
-            return
-        numbers = iter(torch.cat([row for _, _, row in self._rows]).tolist())
-        window: dict[str, list[float]] = defaultdict(list)
-        for step, names, _ in self._rows:
-            for name in names:
-                window[name].append(self._checked(name, next(numbers), step))
-        self._rows = []
-        self.record(self.step, {name: sum(values) / len(values) for name, values in window.items()})
-        self.loss = self.series["loss"][-1][1]
+        """Record what has gathered, though the window is not full."""
+        self.settle()
+        if self._landed:
+            self._record_window()
 
     def record(self, step: int, values: dict[str, float]) -> None:
         """Keep numbers that are on the host already, and hand them on."""
-        for name, value in values.items():
-            self.series[name].append((step, value))
+        self._keep(step, values)
         self._write(step, values)
 
-    def position(self) -> tuple[int, str]:
-        """Where training is: the step, and the loss of the last full window."""
-        return self.step, "" if math.isnan(self.loss) else f"loss {self.loss:.4g}"
+    def latest(self, name: str) -> float | None:
+        """The last value of a series."""
+        return self.series[name][-1][1] if name in self.series else None
 
-    def _checked(self, name: str, number: float, step: int) -> float:
-        if math.isfinite(number):
-            return number
-        objective = self._plan.spec.objective
-        assert objective is not None
-        raise Diverged(
-            f"objective {objective.component_name!r}: {name} became {number} at step {step}",
-            self._plan.place(("objective",)),
-            label=f"{name} = {number}",
-        )
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        self.settle()
+        return {"step": self.step, "records": self.records, "landed": self._landed}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state; what is kept in it was written when it was first recorded."""
+        self.step = state["step"]
+        for step, values in state["records"]:
+            self._keep(step, values)
+        self._landed = [(step, values) for step, values in state["landed"]]
+
+    def _keep(self, step: int, values: dict[str, float]) -> None:
+        self.records.append((step, values))
+        for name, value in values.items():
+            self.series[name].append((step, value))
+
+    def _land(self, step: int, statistics: Sequence[Statistic], numbers: Sequence[float]) -> None:
+        if not all(map(math.isfinite, numbers)):
+            wrong = [pair for pair in zip(statistics, numbers, strict=True) if not math.isfinite(pair[1])]
+            raise self._explain(*min(wrong, key=lambda pair: pair[0].turn), step)
+        pairs = zip(statistics, numbers, strict=True)
+        self._landed.append((step, {statistic.name: number for statistic, number in pairs if statistic.recorded}))
+        if step % self._window == 0:
+            self._record_window()
+
+    def _record_window(self) -> None:
+        window: dict[str, list[float]] = defaultdict(list)
+        for _, values in self._landed:
+            for name, value in values.items():
+                window[name].append(value)
+        step = self._landed[-1][0]
+        self._landed = []
+        self.record(step, {name: math.fsum(values) / len(values) for name, values in window.items()})

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from torch.optim import Optimizer
 
+from ebmkit.spec import Train
 
-class CosineDecay:
-    """From each group's own rate at the first step along half a cosine to `final` times that at the last."""
+#: What is left of the learning rate at the fraction t of the way, when `final` is left at the end.
+DECAYS: dict[str, Callable[[float, float], float]] = {
+    "cosine": lambda t, final: final + (1 - final) * (1 + math.cos(math.pi * t)) / 2,
+    "linear": lambda t, final: 1 + (final - 1) * t,
+    "exponential": lambda t, final: final**t,
+}
 
-    def __init__(self, optimizer: Optimizer, steps: int, final: float) -> None:
-        self.groups = [(group, group["lr"]) for group in optimizer.param_groups] if final != 1.0 else []
-        self.steps = steps
-        self.final = final
+
+class LearningRate:
+    """A function of the step alone, so that there is nothing to save: it rises for `warmup` steps, then falls."""
+
+    def __init__(self, optimizer: Optimizer, stage: Train, rates: list[float]) -> None:
+        self.stage = stage
+        constant = stage.final_lr == 1 and not stage.warmup
+        self.groups = [] if constant else list(zip(optimizer.param_groups, rates, strict=True))
+
+    def factor(self, step: int) -> float:
+        """The fraction of the optimizer's own rate at a step of this stage, counted from 1."""
+        warmup, last = self.stage.warmup, self.stage.steps
+        if step <= warmup:
+            return step / (warmup + 1)
+        passed = (step - 1 - warmup) / max(last - 1 - warmup, 1)
+        return DECAYS[self.stage.decay](passed, self.stage.final_lr)
 
     def set(self, step: int) -> None:
-        """Prepare the optimizer for `step`, counted from 1."""
-        for group, start in self.groups:
-            falling = (1 + math.cos(math.pi * (step - 1) / max(self.steps - 1, 1))) / 2
-            group["lr"] = start * (self.final + (1 - self.final) * falling)
+        """Prepare the optimizer for a step."""
+        if self.groups:
+            factor = self.factor(step)
+            for group, rate in self.groups:
+                group["lr"] = rate * factor

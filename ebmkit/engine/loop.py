@@ -2,52 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import torch
 
-from ebmkit.engine.batches import Batches
-from ebmkit.engine.blame import Blame
 from ebmkit.engine.context import Context
-from ebmkit.engine.evaluation import Evaluation
-from ebmkit.engine.learning_rate import CosineDecay
-from ebmkit.engine.view import View
+from ebmkit.engine.stage import Stage
+
+if TYPE_CHECKING:
+    from ebmkit.engine.evaluation import Evaluation
+    from ebmkit.engine.keeper import Keeper
+    from ebmkit.engine.limit import Limit
+    from ebmkit.engine.listeners import Listeners
+    from ebmkit.engine.signals import Signals
+    from ebmkit.engine.state import State
+    from ebmkit.engine.view import View
 
 
-class StepEnded(Protocol):
-    """The hook of plugins that follow every step."""
+def train(
+    view: View,
+    state: State,
+    evaluation: Evaluation,
+    keeper: Keeper,
+    listeners: Listeners,
+    signals: Signals,
+    limit: Limit,
+) -> None:
+    """Minimise the objective: step, check finite, record, evaluate, checkpoint, stop."""
+    objective, model, extras, mean = view.plan.spec.objective, view.parts.model, view.parts.extras, view.parts.mean
+    assert objective is not None  # resolve promised
+    rng, history = view.streams.ongoing("objective"), view.history
+    stage = Stage(view, state)
 
-    def __call__(self, *, view: View, step: int) -> object: ...
+    def look(step: int) -> None:
+        if step > state.evaluated:
+            if evaluation.is_due(step):
+                if stage.section.stop:  # this may be the last step: its checkpoint is made here, and by nobody else
+                    keeper.save()
+                with signals.anywhere():  # nothing here changes the run
+                    results = evaluation.look(step)
+                if results:
+                    history.flush()
+                    history.record(step, results)
+            state.evaluated = step
+        if stage.is_over():  # before a checkpoint of this step is made, here or by somebody who leaves
+            history.flush()
 
-
-def train(view: View, evaluation: Evaluation, step_ended: StepEnded | None) -> None:
-    """Minimise the objective: step, check finite, record, evaluate, stop."""
-    plan, parts, streams, history = view.plan, view.parts, view.streams, view.history
-    section, objective = plan.spec.train, plan.spec.objective
-    model, extras, optimizer, mean, data = parts.model, parts.extras, parts.optimizer, parts.mean, parts.train
-    if not section or not objective or not optimizer or data is None:
-        raise ValueError("nothing to train")  # resolve promised otherwise
-    rng = streams.generator("objective")
-    batches = Batches(data, section.batch_size, streams)
-    rate = CosineDecay(optimizer, section.steps, section.final_lr)
-    in_objective = Blame(plan, ("objective",), f"objective {objective.component_name!r}")
-    in_optimizer = Blame(plan, ("train", "optimizer"), f"optimizer {section.optimizer.component_name!r}")
-    in_hook = Blame(plan, ("plugins",), "a plugin's hook")
-
-    for step in range(1, section.steps + 1):
-        with in_objective:
-            loss = objective.loss(model, batches.at(step), Context(rng, extras, step))
-            history.add(step, loss)  # checks that every number is finite, a window of steps at a time
-            torch.autograd.backward(loss.value)
-        with in_optimizer:
-            rate.set(step)
-            optimizer.step()
-            optimizer.zero_grad()
-        if mean:
-            mean.update(step)
-        if step_ended:
-            with in_hook:
-                step_ended(view=view, step=step)
-        if metrics := evaluation.due(step):
-            evaluation.measure(metrics)
-    history.flush()
+    look(state.step)  # a run may have been left in the middle of it
+    while True:
+        while not stage.is_over():
+            step = state.step + 1
+            state.begin_step(can_be_undone=stage.has_chains)
+            with stage.in_objective:
+                context = Context(rng, extras, step, signals.check)
+                loss = objective.loss(model, stage.batch(step), context)
+                torch.autograd.backward(loss.value)
+                history.add(step, *stage.numbers(loss, context))  # raises before the weights change
+            with stage.in_optimizer:
+                stage.update(step)
+            if mean:
+                mean.update(step, stage.section.ema)
+            state.end_step(step)
+            listeners.step_ended(view=view, step=step)
+            look(step)
+            keeper.at(step)
+            signals.check()
+            limit.check()
+        if state.stage + 1 == len(view.plan.spec.stages):
+            return
+        state.stage, state.stage_began = state.stage + 1, state.step
+        stage = Stage(view, state)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from pathlib import Path
 
 from ebmkit.build import Parts
+from ebmkit.engine.history import History
 from ebmkit.engine.progress import Progress
 from ebmkit.plan import Plan
 from ebmkit.record import Record
+
+#: Beside the loss, what the bar shows, and how briefly.
+SHOWN = {
+    "energy_data": "E data",
+    "energy_model": "E model",
+    "gradient_norm": "|grad|",
+    "chain_acceptance": "accepted",
+}
 
 
 class Narrator:
@@ -17,12 +28,20 @@ class Narrator:
         self.record = record
         self.progress = progress
         self._began = time.perf_counter()
+        self._from_step = 0
         self._tenth = 0
 
     def say(self, line: str) -> None:
         """A line worth reading."""
         self.record.say(line)
         self.progress.say(line)
+
+    def warn(self, line: str) -> None:
+        """Something that is worth more than a line: the report tells it again."""
+        if line in self.record.warnings:  # in an earlier session
+            return
+        self.record.warnings.append(line)
+        self.say(f"warning: {line}")
 
     def wait(self, for_what: str) -> None:
         """Something slow begins."""
@@ -35,43 +54,84 @@ class Narrator:
         for line in describe(self.record.plan, parts):
             self.say(line)
         self.say(f"folder     {self.record.folder}")
-        self._began = time.perf_counter()
+
+    def train(self, history: History, step: int) -> None:
+        """Training begins behind `step`."""
+        self._began, self._from_step = time.perf_counter(), step
+        steps = self.record.plan.spec.steps
+        self._tenth = step * 10 // steps
+        self.progress.follow("training", steps, lambda: (history.step, brief(history)))
 
     def numbers(self, step: int, values: dict[str, float]) -> None:
         """New numbers. Losses make a line at every tenth of the way; the last results have a table of their own."""
         shown = "  ".join(f"{name} {value:.4g}" for name, value in values.items())
-        train = self.record.plan.spec.train
+        steps = self.record.plan.spec.steps
         if "loss" not in values:
-            last = not train or step == train.steps
-            (self.record.say if last else self.say)(f"step {step}: {shown}")
-        elif train and step * 10 // train.steps > self._tenth:
-            self._tenth = step * 10 // train.steps
-            rate = step / (time.perf_counter() - self._began)
-            line = f"step {step}/{train.steps}  {shown}  ({rate:.0f} steps/s)"
+            (self.record.say if step == steps else self.say)(f"step {step}: {shown}")
+        elif step * 10 // steps > self._tenth:
+            self._tenth = step * 10 // steps
+            rate = (step - self._from_step) / (time.perf_counter() - self._began)
+            line = f"step {step}/{steps}  {shown}  ({rate:.0f} steps/s, {duration((steps - step) / rate)} left)"
             self.record.say(line)
             self.progress.pace(line)
+
+    def leave(self, why: str, *, saved: bool) -> None:
+        """The run is left before its end."""
+        record = self.record
+        kept = f"saved at step {record.step}" if saved else f"the last checkpoint is that of step {record.step}"
+        line = f"{why}; {kept}; go on with:  {resume_command(record)}"
+        record.say(line)
+        self.progress.leave(line)
+
+
+def resume_command(record: Record) -> str:
+    """What to type to go on with a run."""
+    files = [str(loaded.plugin.target) for loaded in record.plan.plugins if isinstance(loaded.plugin.target, Path)]
+    words = ["ebmkit", "resume", str(record.folder), *(word for file in files for word in ("--plugin", file))]
+    return shlex.join(words)
+
+
+def brief(history: History) -> str:
+    """The latest numbers, for the end of a bar."""
+    words = []
+    for name, word in {"loss": "loss", **SHOWN}.items():
+        value = history.latest(name)
+        if value is not None:
+            words.append(f"{word} {value:.3g}")
+    return "  ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def describe(plan: Plan, parts: Parts) -> list[str]:
     """The plan in a few lines: components, sizes, device, steps."""
     spec = plan.spec
-    lines = {}
+    lines = []
     if spec.data and parts.train is not None and parts.test is not None:
         shape = " x ".join(map(str, plan.event))
         sizes = f"{len(parts.train):,} points to train and {len(parts.test):,} held out, of shape {shape}"
-        lines["data"] = f"{spec.data.component_name}: {sizes}"
-    lines["model"] = f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"
-    if spec.objective and spec.train:
+        lines.append(("data", f"{spec.data.component_name}: {sizes}"))
+    lines.append(("model", f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"))
+    if spec.objective and spec.stages:
         own = sum(p.numel() for p in parts.extras.parameters() if p.requires_grad) if parts.extras else 0
-        lines["objective"] = spec.objective.component_name
-        lines["objective"] += f": {_count(own, 'parameter')} of its own" if own else ""
-        batches = f"{_count(spec.train.steps, 'step')} of {_count(spec.train.batch_size, 'point')}"
-        lines["train"] = f"{spec.train.optimizer.component_name}: {batches}"
+        extra = f": {_count(own, 'parameter')} of its own" if own else ""
+        lines.append(("objective", spec.objective.component_name + extra))
+    for stage in spec.stages:
+        batches = f"{_count(stage.steps, 'step')} of {_count(stage.batch_size, 'point')}"
+        lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
     if sampler := plan.chain_sampler:
         chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"
-        lines["sampler"] = f"{sampler.component_name}: {chains}"
-    lines["device"] = f"{parts.device}, {_count(parts.threads, 'thread')}, seed {spec.seed}"
-    return [f"{word:<10} {text}" for word, text in lines.items()]
+        lines.append(("sampler", f"{sampler.component_name}: {chains}"))
+    lines.append(("device", f"{parts.device}, {spec.dtype}, {_count(parts.threads, 'thread')}, seed {spec.seed}"))
+    return [f"{word:<10} {text}" for word, text in lines]
 
 
 def _count(n: int, noun: str) -> str:

@@ -32,6 +32,9 @@ class Progress(Protocol):
     def wait(self, for_what: str) -> None:
         """Something slow begins whose end cannot be foreseen."""
 
+    def leave(self, line: str) -> None:
+        """The run is left before its end; the line tells how to go on, so nobody should miss it."""
+
     def finished(self, record: Record) -> None:
         """All is saved."""
 
@@ -48,5 +51,7 @@ class Silent:
     def pace(self, line: str) -> None: ...
 
     def wait(self, for_what: str) -> None: ...
+
+    def leave(self, line: str) -> None: ...
 
     def finished(self, record: Record) -> None: ...

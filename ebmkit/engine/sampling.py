@@ -1,27 +1,57 @@
-"""Samples without training: from a run that is over, or from a model that needs none."""
+"""A run that is over, or a model that needs no training, to be looked at."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+from safetensors.torch import load as load_tensors
 
 from ebmkit.build import build
 from ebmkit.engine import checkpoint
+from ebmkit.engine.divergence import explain
 from ebmkit.engine.history import History
+from ebmkit.engine.state import fitting, restore_weights
 from ebmkit.engine.streams import Streams
 from ebmkit.engine.view import View
+from ebmkit.errors.running import StorageFailed
 from ebmkit.plan import Plan
+from ebmkit.storage import storing
 
 
-def view_of(plan: Plan, run_folder: Path | None, *, samples: int, seed: int | None = None) -> View:
-    """A view that draws `samples` samples, with the weights of `run_folder` where one is given.
+def view_of(
+    plan: Plan,
+    run_folder: Path | None,
+    *,
+    samples: int | None = None,
+    seed: int | None = None,
+    say: Callable[[str], None] = print,
+) -> View:
+    """A view with the weights and the history of `run_folder`, or of a model that needs no training.
 
-    With the seed of the run, and as many samples, these are the very samples that the run kept.
+    With the seed of the run, and as many samples, it draws the very samples that the run kept.
     """
-    plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
+    if samples is not None:
+        plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
     parts = build(plan)
-    history = History(plan, lambda step, values: None)
+    history = History(plan.spec.steps, lambda step, values: None, partial(explain, plan, parts), lag=0)
     if run_folder:
-        history.step = checkpoint.restore(run_folder, parts)
+        saved = checkpoint.latest(run_folder / "checkpoints", plan.hash, say)
+        if saved is None:
+            raise StorageFailed(f"{run_folder}: nothing was saved there yet")
+        restore_weights(parts, saved)
+        with fitting(saved):
+            history.restore(saved.values["history"])
+        history.step = saved.step
     streams = Streams(plan.spec.seed if seed is None else seed, parts.device)
     return View(plan, parts, streams, history, run_folder)
+
+
+def give_kept_samples(view: View, run_folder: Path) -> None:
+    """Let the samples that a finished run kept stand for those of the view."""
+    kept, traces = run_folder / "samples/samples.safetensors", run_folder / "samples/traces.safetensors"
+    if kept.is_file() and traces.is_file():
+        with storing(kept):
+            view.give(load_tensors(kept.read_bytes())["x"], load_tensors(traces.read_bytes()))

@@ -1,95 +1,210 @@
-"""One run from beginning to end."""
+"""One run from beginning to end, or from where it was left."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from safetensors.torch import save as save_tensors
+from torch import Tensor
 
-from ebmkit.build import build
+from ebmkit.build import Parts, build
 from ebmkit.engine import checkpoint
-from ebmkit.engine.blame import Blame
+from ebmkit.engine.checkpoint import Saved
+from ebmkit.engine.concerns import Concerns
+from ebmkit.engine.divergence import explain
 from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
-from ebmkit.engine.history import History, Write
+from ebmkit.engine.history import History
+from ebmkit.engine.keeper import Keeper
+from ebmkit.engine.limit import Limit, Paused
+from ebmkit.engine.listeners import Listeners
 from ebmkit.engine.loop import train
 from ebmkit.engine.narrator import Narrator
 from ebmkit.engine.progress import Progress, Silent
+from ebmkit.engine.signals import Interrupted, Signals
+from ebmkit.engine.state import State
 from ebmkit.engine.streams import Streams
+from ebmkit.engine.trackers import Trackers
 from ebmkit.engine.view import View
-from ebmkit.lock import lock
+from ebmkit.errors.running import Drifted
+from ebmkit.lock import drift, lock, to_yaml
 from ebmkit.plan import Plan
 from ebmkit.record import Record
+from ebmkit.report.page import write_report
 from ebmkit.report.summary import draw_summary
-from ebmkit.storage import storing, write_bytes
+from ebmkit.storage import storing, write_bytes, write_text
 
 
-def run(plan: Plan, *, runs_dir: str | Path = "runs", progress: Progress | None = None) -> Record:
-    """Build, train, save, evaluate, draw; `record.unmet` tells which claims of the spec do not hold."""
+def run(
+    plan: Plan,
+    *,
+    runs_dir: str | Path = "runs",
+    progress: Progress | None = None,
+    limit: Limit | None = None,
+    like: Path | None = None,
+) -> Record:
+    """Carry out an experiment in a new folder; `record.unmet` tells which claims of the spec do not hold.
+
+    `like` is a run whose bits are wanted: refused where they cannot be had.
+    """
     progress = progress or Silent()
-    hooks, in_hook = plan.hooks, Blame(plan, ("plugins",), "a plugin's hook")
-    parts = build(plan)
-    with Record.create(plan, Path(runs_dir), lock(plan, parts)) as record:
-        narrator = Narrator(record, progress)
-        narrator.plan(parts)
-        with _trackers(plan, record.folder) as track:
+    with Signals() as signals:
+        parts = build(plan)
+        locked = lock(plan, parts)
+        if like and (differing := drift(like, locked)):
+            raise _drifted(like, differing)
+        # From here on a signal waits, unless it is told that there is nothing to be torn apart.
+        with signals.between_steps(), Record.create(plan, Path(runs_dir), to_yaml(locked)) as record:
+            _Session(record, parts, None, progress, signals, limit or Limit()).carry_out()
+        progress.finished(record)
+        return record
 
-            def write(step: int, values: dict[str, float]) -> None:
-                track(step, values)
-                narrator.numbers(step, values)
 
-            history = History(plan, write)
-            view = View(plan, parts, Streams(plan.spec.seed, parts.device), history, record.folder)
-            evaluation = Evaluation(view)
-            with in_hook:
-                hooks.ebmkit_run_started(view=view, folder=record.folder)
+def resume(
+    plan: Plan,
+    folder: Path,
+    *,
+    allow_drift: bool = False,
+    progress: Progress | None = None,
+    limit: Limit | None = None,
+) -> Record:
+    """Go on with the run in `folder`, whose plan this is, from its last sound checkpoint."""
+    progress = progress or Silent()
+    with Signals() as signals:
+        parts = build(plan)
+        differing = drift(folder, lock(plan, parts))
+        if differing and not allow_drift:
+            raise _drifted(folder, differing)
+        # Where drift is allowed, what was saved may be of the experiment that the run was begun with.
+        experiment = None if differing else plan.hash
+        with signals.between_steps(), Record.reopen(folder, plan, differing) as record:
+            saved = checkpoint.latest(folder / "checkpoints", experiment, partial(_tell, record, progress))
+            if record.step > (step := saved.step if saved else 0):
+                _tell(record, progress, f"warning: step {record.step} had been saved; going back to step {step}")
+            _Session(record, parts, saved, progress, signals, limit or Limit()).carry_out()
+        progress.finished(record)
+        return record
 
-            if plan.spec.train:
-                progress.follow("training", plan.spec.train.steps, history.position)
-                listeners = hooks.ebmkit_step_ended.get_hookimpls()
-                train(view, evaluation, hooks.ebmkit_step_ended if listeners else None)
-            # Before the samples are drawn: should they run away, the weights are safe.
-            saved = checkpoint.save(record.folder, view.step, parts)
-            with in_hook:
-                hooks.ebmkit_checkpoint_saved(view=view, path=saved)
 
-            narrator.wait("sampling and measuring")
+def _drifted(folder: Path, differing: list[str]) -> Drifted:
+    return Drifted(
+        f"{folder} was begun with something else: " + "; ".join(differing),
+        help="--allow-drift goes on nevertheless; the bits will differ from those of an undisturbed run",
+    )
+
+
+def _tell(record: Record, progress: Progress, line: str) -> None:
+    record.say(line)
+    progress.say(line)
+
+
+class _Session:
+    """The work of one process on a run."""
+
+    def __init__(
+        self,
+        record: Record,
+        parts: Parts,
+        saved: Saved | None,
+        progress: Progress,
+        signals: Signals,
+        limit: Limit,
+    ) -> None:
+        plan = record.plan
+        self.plan, self.parts, self.record = plan, parts, record
+        self.progress, self.signals, self.limit = progress, signals, limit
+        self.narrator = Narrator(record, progress)
+        self.concerns = Concerns(self.narrator.warn)
+        self.streams = streams = Streams(plan.spec.seed, parts.device)
+        lag = 0 if parts.device.type == "cpu" else 1
+        self.history = History(plan.spec.steps, self._write, partial(explain, plan, parts), lag=lag)
+        self.view = View(plan, parts, streams, self.history, record.folder)
+        self.state = State(plan, parts, streams, self.history)
+        if saved:
+            self.state.restore(saved)
+            for step, values in self.history.records:
+                self.concerns.look(step, values)
+        record.step = self.state.step
+        self.evaluation = Evaluation(self.view)
+        self.listeners = Listeners(plan, self.narrator.warn)
+        #: Opened when the run begins; what is recorded goes there.
+        self.trackers: Trackers
+        self.keeper = Keeper(self.state, record.folder / "checkpoints", lambda: self.trackers.sync(), self._saved)
+
+    def carry_out(self) -> None:
+        """Train, save, sample, measure, draw."""
+        self.narrator.plan(self.parts)
+        if self.state.step:
+            self.narrator.say(f"going on   behind step {self.state.step}")
+        records = self.history.records
+        with self.streams.lent_to_torch(), Trackers(self.plan, self.record.folder, records) as self.trackers:
+            try:
+                self._train()
+                self._sample_and_measure()
+                self._draw()
+            except Interrupted as signal:
+                self._leave(str(signal))
+                raise
+            except Paused as why:
+                self._leave(str(why))
+                self.record.status = "paused"
+
+    def _train(self) -> None:
+        with self.view.drawing_from("run_started"):  # which is again when the run goes on
+            self.listeners.run_started(view=self.view, folder=self.record.folder)
+        if self.plan.spec.stages:
+            self.narrator.train(self.history, self.state.step)
+            train(self.view, self.state, self.evaluation, self.keeper, self.listeners, self.signals, self.limit)
+        # Before the samples are drawn: should they run away, the weights are safe.
+        self.keeper.save()
+
+    def _sample_and_measure(self) -> None:
+        view, record, spec = self.view, self.record, self.plan.spec
+        self.narrator.wait("sampling and measuring")
+        with self.signals.anywhere():
             if view.can_sample:
-                most = evaluation.samples_of(plan.spec.evaluate, plan.spec.samples)
-                progress.follow("sampling", view.chain_length(most), view.chain_position)
-            record.results = evaluation.measure(plan.spec.evaluate, at_least=plan.spec.samples)
+                most = self.evaluation.samples_of(spec.evaluate, spec.samples)
+                self.progress.follow("sampling", view.chain_length(most), view.chain_position)
+            results = self.evaluation.measure(spec.evaluate, at_least=spec.samples)
             if view.can_sample:
-                kept = view.samples(plan.spec.samples).cpu().contiguous()
-                write_bytes(record.file("samples/samples.safetensors"), save_tensors({"x": kept}))
-            with in_hook:
-                hooks.ebmkit_run_finished(view=view, results=dict(record.results))
+                _write_tensors(record.file("samples/samples.safetensors"), {"x": view.samples(spec.samples)})
+                _write_tensors(record.file("samples/traces.safetensors"), view.traces)
+        if results:
+            self.history.record(self.state.step, results)
+        record.results = results
+        record.unmet = unmet(self.plan, results)
+        self.listeners.run_finished(view=view, results=dict(results))
 
-        narrator.wait("drawing")
-        with in_hook:
-            picture = draw_summary(view)
-        write_bytes(record.file("plots/summary.png"), picture)
-    record.unmet = unmet(plan, record.results)
-    progress.finished(record)
-    return record
+    def _draw(self) -> None:
+        record = self.record
+        self.narrator.wait("drawing")
+        with self.signals.anywhere():
+            write_bytes(record.file("plots/summary.png"), draw_summary(self.view))
+            with storing(record.folder / "lock.yaml"):
+                lock_text = (record.folder / "lock.yaml").read_text(encoding="utf-8")
+            record.save()  # so that the page knows how long it took
+            summary = {**record.summary(), "status": "finished"}  # which it is when the page is there
+            write_text(record.report, write_report(self.view, summary, lock_text))
+
+    def _leave(self, why: str) -> None:
+        """Save what is there. A step that was broken off and cannot be undone is lost: the last checkpoint serves."""
+        can = self.state.undo_step()
+        if can:
+            self.keeper.save()
+        self.narrator.leave(why, saved=can)
+
+    def _write(self, step: int, values: dict[str, float]) -> None:
+        self.trackers.write(step, values)
+        self.narrator.numbers(step, values)
+        self.concerns.look(step, values)
+
+    def _saved(self, folder: Path) -> None:
+        self.record.step = self.state.step
+        self.record.save()
+        with self.view.drawing_from(f"checkpoint_saved/{self.state.step}"):
+            self.listeners.checkpoint_saved(view=self.view, path=folder)
 
 
-@contextmanager
-def _trackers(plan: Plan, folder: Path) -> Iterator[Write]:
-    """The open trackers of a run as one function; closed whatever happens."""
-    with ExitStack() as stack:
-        logs = []
-        for index, tracker in enumerate(plan.spec.trackers):
-            blame = Blame(plan, ("trackers", index), f"tracker {tracker.component_name!r}")
-            with blame, storing(folder):
-                log = tracker.open(folder)
-            stack.callback(log.close)
-            logs.append((blame, log))
-
-        def write(step: int, values: dict[str, float]) -> None:
-            for blame, log in logs:
-                with blame, storing(folder):
-                    log.write(step, values)
-
-        yield write
+def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    write_bytes(path, save_tensors({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}))

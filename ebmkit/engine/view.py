@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch import Generator, Tensor
 
 from ebmkit.build import Parts
-from ebmkit.engine.blame import Blame
+from ebmkit.engine.blame import Blame, called
 from ebmkit.engine.chain import run_chain
 from ebmkit.engine.energy import frozen
 from ebmkit.engine.history import History
@@ -37,13 +39,25 @@ class View:
         self.streams = streams
         self.history = history
         self.folder = folder
-        #: For whoever looks at the moment: each metric is given a stream of its own before it measures.
-        self.rng = streams.generator("view")
+        #: For whoever looks at the moment. It goes on from step to step, and with the run.
+        self.rng = streams.ongoing("view")
         #: What the last evaluation found.
         self.results: dict[str, float] = {}
+        #: Of the chains that drew the last samples: the means over chains of `energy`, `gradient_norm` and
+        #: `acceptance`, as far as the sampler reports them, each `(steps,)`.
+        self.traces: dict[str, Tensor] = {}
         self._drawn: Tensor | None = None
         self._drawn_at = -1
         self._chain_steps = 0
+
+    @contextmanager
+    def drawing_from(self, path: str) -> Iterator[None]:
+        """Give whoever looks a stream of their own, from its beginning: how often they look then moves nothing."""
+        before, self.rng = self.rng, self.streams.generator(path)
+        try:
+            yield
+        finally:
+            self.rng = before
 
     @property
     def event(self) -> Event:
@@ -73,7 +87,27 @@ class View:
     def energy(self, x: Tensor) -> Tensor:
         """Energies `(B,)`, without a graph."""
         with frozen(self.parts.evaluated) as energy:
-            return torch.cat([energy(block) for block in torch.split(x.to(self.parts.device), self._rows())])
+            return torch.cat(
+                [energy(block) for block in torch.split(x.to(self.parts.device, self.parts.dtype), self._rows())]
+            )
+
+    def score(self, x: Tensor) -> Tensor:
+        """`-dE/dx`, the direction in which states become more likely."""
+        with frozen(self.parts.evaluated) as energy:
+            blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self._rows())
+            return torch.cat([-energy.value_and_grad(block)[1] for block in blocks])
+
+    def starts(self, n: int) -> Tensor:
+        """`n` points where chains begin."""
+        starts, rows = self._starts()
+        sizes = [min(n - first, rows) for first in range(0, n, rows)]
+        rng = self.streams.generator(f"starts/{self.step}")
+        return torch.cat([starts.draw(self._like(size, rng), rng) for size in sizes])
+
+    def give(self, samples: Tensor, traces: dict[str, Tensor]) -> None:
+        """Let samples that were drawn before stand for those of this step."""
+        self._drawn, self._drawn_at = samples.to(self.parts.device), self.step
+        self.traces = traces
 
     def samples(self, n: int) -> Tensor:
         """`n` model samples `(n, *event)`. Those of one step are drawn once and shared; ask for the most first."""
@@ -99,21 +133,23 @@ class View:
         if sampler is None:
             raise ValueError("the spec has no sampler, so there are no samples")
         path = ("sampler",) if self.plan.spec.sampler else ("objective", "sampler")
-        who = f"sampler {sampler.component_name!r}"
         starts, rows = self._starts()
         self._chain_steps = 0
-        blocks = []
-        with Blame(self.plan, path, who):
+        blocks: list[Tensor] = []
+        traces: list[dict[str, Tensor]] = []
+        with Blame(self.plan, path):
             for first in range(0, n, rows):
                 # A stream per step: another evaluation on the way does not move the samples of the last one.
                 rng = self.streams.generator(f"samples/{self.step}/{first}")
                 start = starts.draw(self._like(min(n - first, rows), rng), rng)
-                blocks.append(run_chain(sampler, self.parts.evaluated, start, rng, on_step=self._count).x)
+                chain = run_chain(sampler, self.parts.evaluated, start, rng, traces=True, on_step=self._count)
+                blocks.append(chain.x)
+                traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
         x = torch.cat(blocks)
-        if not bool(x.isfinite().all()):
-            bad = int((~x.flatten(1).isfinite().all(dim=1)).sum())
+        self.traces = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
+        if wrong := _wrong(x, self.traces):
             raise Diverged(
-                f"{who}: {bad} of {n} samples are not finite, after {self.step} training steps",
+                f"{called(self.plan, path)}: {wrong}, after {self.step} training steps",
                 self.plan.place(path),
                 help="a smaller step_size, or an energy that is confined, keeps chains from running away",
             )
@@ -123,21 +159,34 @@ class View:
         """Where chains begin, and how many at a time.
 
         A sampler of the spec's own begins where `init` says. An objective's sampler is tuned to go on from where its
-        chains are, in a replay buffer perhaps; it is copied, so that looking at a run does not change it.
+        chains are, in a replay buffer perhaps. Both are copied, so that looking at a run does not change it.
         """
         if self.plan.spec.sampler is None and self.parts.extras is not None:
             for module in self.parts.extras.modules():
                 if isinstance(module, Starts):
                     return copy.deepcopy(module), min(self._rows(), module.capacity or self._rows())
-        return self.parts.starts, self._rows()
+        return copy.deepcopy(self.parts.starts), min(self._rows(), self.parts.starts.capacity or self._rows())
 
     def _like(self, n: int, rng: Generator) -> Tensor:
         """The shape that starts imitate: random training points, which some of them use as they are."""
-        train = self.parts.train
+        train, device = self.parts.train, self.parts.device
         if train is None:
-            return torch.zeros(n, *self.event, device=self.parts.device)
-        return train.index_select(0, torch.randint(len(train), (n,), generator=rng, device=train.device))
+            return torch.zeros(n, *self.event, device=device, dtype=self.parts.dtype)
+        rows = torch.randint(len(train), (n,), generator=rng, device=device)
+        return train.index_select(0, rows.to(train.device)).to(device)
 
     def _rows(self) -> int:
         rows = max(1, BLOCK // max(1, math.prod(self.event)))
         return min(rows, CPU_ROWS) if self.parts.device.type == "cpu" else rows
+
+
+def _wrong(x: Tensor, traces: dict[str, Tensor]) -> str:
+    """Which of the samples, or of what their chains saw on the way, is not finite."""
+    whole = x.flatten(1).isfinite().all(dim=1)
+    if not bool(whole.all()):
+        return f"{len(x) - int(whole.sum())} of {len(x)} samples are not finite"
+    for name, trace in traces.items():
+        if not bool(trace.isfinite().all()):
+            step = int(trace.isfinite().logical_not().nonzero()[0])
+            return f"the mean {name} of the chains is {trace[step].item()} at their step {step + 1}"
+    return ""

@@ -40,10 +40,10 @@ class ConditioningMismatch(FitError):
 
 
 class AbilityMissing(FitError):
-    """A component needs something that the model cannot do.
+    """A component needs something that the model or the sampler cannot do.
 
-    `exact` needs a model that can be sampled directly, a gradient sampler one that can be differentiated.
-    `ebmkit show model NAME` says what a model offers.
+    `exact` needs a model that can be sampled directly, a gradient sampler one that can be differentiated, the metric
+    `acceptance` a sampler that can refuse a step. `ebmkit show model NAME` says what a model offers.
 
     Wrong:
         ebmkit: 1
@@ -111,3 +111,35 @@ class TooManyChains(FitError):
     """
 
     code = "E208"
+
+
+class Unsuitable(FitError):
+    """A metric cannot measure this model, or states of this shape.
+
+    `log_likelihood` for example integrates over one or two coordinates, unless the model knows its normaliser;
+    `mode_weights` has to be told the modes that a network does not know.
+
+    Wrong:
+        ebmkit: 1
+        data: two_moons
+        model: mlp
+        sampler: langevin
+        evaluate: [mode_weights]
+    """
+
+    code = "E209"
+
+
+class DataUnreadable(FitError):
+    """The shape of the data cannot be told: a file is not there, is damaged, or holds something else.
+
+    Only the beginning of the file was read. A relative path starts in the folder in which the command is typed.
+
+    Wrong:
+        ebmkit: 1
+        data: {use: npz, path: nowhere.npz}
+        model: mlp
+        sampler: langevin
+    """
+
+    code = "E210"

@@ -58,3 +58,35 @@ class EnvironmentLacks(EbmkitError):
 
     code = "E305"
     exit_status = 3
+
+
+class OutOfMemory(EbmkitError):
+    """The memory of the device did not hold what a component asked for.
+
+    The message names the component and, where the system tells, how much it wanted. A smaller `batch_size`, fewer
+    `samples`, a smaller replay buffer or a smaller network ask for less. What was saved before stays as it is.
+    """
+
+    code = "E306"
+    exit_status = 3
+
+
+class Drifted(EbmkitError):
+    """Something that changes bits is not what it was when the run began.
+
+    A run goes on bit for bit only with the same spec, plugins, data files, versions of ebmkit and torch, device and
+    number of threads. `--allow-drift` goes on nevertheless, and the run's record says what differed.
+    """
+
+    code = "E307"
+    exit_status = 3
+
+
+class NotReproduced(EbmkitError):
+    """A run that was made again did not come out the same, bit for bit.
+
+    The message names what differs. Both runs stay as they are.
+    """
+
+    code = "E308"
+    exit_status = 6

@@ -39,8 +39,8 @@ class Replay(Init):
     restart: Init = NoiseStart()
 
     def __post_init__(self) -> None:
-        if isinstance(self.restart, Replay):
-            raise ValueError("'restart' is itself a replay buffer; a restarted chain begins in noise or at the data")
+        if self.restart is not None and self.restart.capacity() is not None:  # None while a part it names is wrong
+            raise ValueError("'restart' itself remembers chains; a restarted chain begins in noise or at the data")
 
     def capacity(self) -> int:
         return self.size

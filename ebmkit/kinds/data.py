@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from ebmkit.component import Component
@@ -15,7 +16,7 @@ Split: TypeAlias = Literal["train", "test"]
 
 
 class Dataset(NamedTuple):
-    """States `(N, *event)` and, where there are any, labels `(N,)`."""
+    """States `(N, *event)` and, where there are any, labels `(N,)`. Only read them: `x` may be a file."""
 
     x: Tensor
     y: Tensor | None = None
@@ -29,8 +30,12 @@ class Data(Component, ABC):
 
     @abstractmethod
     def event(self) -> Event:
-        """The shape of one point, known without loading anything."""
+        """The shape of one point, known without loading anything. A ValueError is shown at the spec's line."""
 
     @abstractmethod
     def load(self, split: Split, rng: Generator) -> Dataset:
         """The points of a split, on the CPU. Each split has its own `rng`."""
+
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read, so that a run notices when one of them has changed."""
+        return ()

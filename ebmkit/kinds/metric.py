@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Ge
 
 from ebmkit.component import Component
-from ebmkit.kinds.model import Space
+from ebmkit.kinds.model import Event, Model, Space
 
 if TYPE_CHECKING:
     from ebmkit.engine.view import View
@@ -24,10 +24,16 @@ class Metric(Component, ABC):
 
     component_kind: ClassVar[str] = "metric"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
-    #: Of `samples` (model samples are drawn) and `data` (there must be held-out points).
+    #: Of `samples` (model samples are drawn), `data` (there must be held-out points) and what the model must offer.
     needs: ClassVar[frozenset[str]] = frozenset()
+    #: What the chains that draw the samples must report (see `Sampler.traces`).
+    traces: ClassVar[frozenset[str]] = frozenset()
 
     every: Annotated[int, Ge(1)] | None = None
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        """Why it cannot measure this model on states of this shape, in words that follow its name; None if it can."""
+        return None
 
     @abstractmethod
     def results(self) -> tuple[str, ...]:

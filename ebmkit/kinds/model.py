@@ -31,6 +31,10 @@ class Model(Component, ABC):
     `sample_exact`  `module.sample_exact(n, rng) -> (n, *event)`, independent draws
     `log_z`         `module.log_z() -> ()`, the exact log normaliser
     `noised`        `module.noised(sigma) -> module`, the same model convolved with N(0, sigma^2 I)
+    `modes`         `module.modes() -> (K, d), (K,)`, where its mass is gathered, and how much of it
+
+    The class says what all its models are and offer. Where parameters decide, as in a composition, `__post_init__` sets
+    `space` and `offers` on the instance (see `models/composition.py`).
     """
 
     component_kind: ClassVar[str] = "model"
@@ -40,6 +44,10 @@ class Model(Component, ABC):
 
     def event(self) -> Event | None:
         """The shape that the parameters fix, or None for a model that takes the shape of its data."""
+        return None
+
+    def refusal(self, event: Event) -> str | None:
+        """Why the model cannot take states of this shape, in words that follow its name; None if it can."""
         return None
 
     @abstractmethod

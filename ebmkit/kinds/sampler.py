@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from ebmkit.component import Component
-from ebmkit.kinds.model import Conditioning, Space
+from ebmkit.kinds.model import Conditioning, Event, Space
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -42,9 +42,15 @@ class Sampler(Component, ABC):
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
     #: What it gives the model beside x; must be what the model expects.
     conditioning: ClassVar[Conditioning] = None
+    #: What its steps report, as `StepInfo` does. Narrow it, and metrics that read more are refused before the run.
+    traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm", "acceptance"})
 
     #: How often a call of the sampler steps. Declare it as a parameter unless it is fixed.
     steps: int
+
+    def refusal(self, event: Event) -> str | None:
+        """Why the sampler cannot move states of this shape, in words that follow its name; None if it can."""
+        return None
 
     @abstractmethod
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> State:

@@ -36,7 +36,7 @@ class GaussianMixture(Model):
     Example: model: {use: gaussian_mixture, means: [[-5.0, -5.0], [5.0, 5.0]], covariances: [1.0], weights: [1.0, 4.0]}
     """
 
-    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "sample_exact", "log_z", "noised"})
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "sample_exact", "log_z", "noised", "modes"})
 
     means: Annotated[tuple[Annotated[tuple[float, ...], MinLen(1)], ...], MinLen(1)] = ((-2.0, 0.0), (2.0, 0.0))
     covariances: Annotated[tuple[Covariance, ...], MinLen(1)] = (1.0,)

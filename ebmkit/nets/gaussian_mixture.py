@@ -16,9 +16,16 @@ class GaussianMixtureEnergy(nn.Module):
     The heights h carry weights and determinants together, so that the energy needs no determinant.
     """
 
-    def __init__(self, weights: Tensor, means: Tensor, covariances: Tensor, event: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        weights: Tensor,
+        means: Tensor,
+        covariances: Tensor,
+        event: tuple[int, ...],
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
-        dtype = torch.get_default_dtype()
+        dtype = dtype or torch.get_default_dtype()
         matrices = whitening(covariances)
         self.event = event
         self.heights = nn.Parameter((weights.log() + torch.linalg.slogdet(matrices).logabsdet).to(dtype))
@@ -44,6 +51,11 @@ class GaussianMixtureEnergy(nn.Module):
         log_det: Tensor = torch.linalg.slogdet(self.whitening).logabsdet
         return self.heights - log_det
 
+    @torch.no_grad()
+    def modes(self) -> tuple[Tensor, Tensor]:
+        """Means `(K, d)` and weights `(K,)` of the components."""
+        return self.means, self.log_weights().softmax(0)
+
     def log_z(self) -> Tensor:
         """`d/2 log 2 pi + log sum_k w_k`, differentiable in all parameters."""
         return self.means.shape[1] / 2 * log(2 * pi) + self.log_weights().logsumexp(0)
@@ -53,7 +65,9 @@ class GaussianMixtureEnergy(nn.Module):
         """Choose a component, then `m_k + W_k^-1 xi`."""
         k = torch.multinomial(self.log_weights().softmax(0), n, replacement=True, generator=rng)
         xi = torch.empty(n, self.means.shape[1], device=k.device, dtype=self.means.dtype).normal_(generator=rng)
-        x = self.means[k] + torch.einsum("nij,nj->ni", torch.linalg.inv(self.whitening)[k], xi)
+        # Unchecked, because a check would make the host wait; a singular W gives samples that are not finite.
+        inverse = torch.linalg.inv_ex(self.whitening).inverse
+        x = self.means[k] + torch.einsum("nij,nj->ni", inverse[k], xi)
         return x.reshape(n, *self.event)
 
     @torch.no_grad()
@@ -62,5 +76,5 @@ class GaussianMixtureEnergy(nn.Module):
         inverse = torch.linalg.inv(self.whitening)
         covariances = inverse @ inverse.mT
         covariances.diagonal(dim1=1, dim2=2).add_(sigma**2)
-        noised = GaussianMixtureEnergy(self.log_weights().softmax(0), self.means, covariances, self.event)
-        return noised.to(self.means)  # device and dtype
+        weights = self.log_weights().softmax(0)
+        return GaussianMixtureEnergy(weights, self.means.clone(), covariances, self.event, self.means.dtype)

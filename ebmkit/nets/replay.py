@@ -13,6 +13,8 @@ class ReplayStarts(Starts):
 
     positions: Tensor
     used: Tensor
+    kept_at: Tensor
+    draws: Tensor
 
     def __init__(self, event: tuple[int, ...], size: int, rejuvenation: float, restart: Starts) -> None:
         super().__init__()
@@ -22,6 +24,8 @@ class ReplayStarts(Starts):
         # Slots are filled when they are first drawn, not here: all randomness then comes from the generator of `draw`.
         self.register_buffer("positions", torch.zeros(size, *event))
         self.register_buffer("used", torch.zeros(size, dtype=torch.bool))
+        self.register_buffer("kept_at", torch.zeros(size, dtype=torch.long))
+        self.register_buffer("draws", torch.zeros((), dtype=torch.long))
         self._slots: Tensor | None = None
 
     def draw(self, like: Tensor, rng: Generator) -> Tensor:
@@ -29,8 +33,10 @@ class ReplayStarts(Starts):
         if n > size:
             raise ValueError(f"{n} chains, but the replay buffer has {size} slots: raise 'size' to at least {n}")
         self._slots = slots = torch.randperm(size, generator=rng, device=like.device)[:n]
+        used = self.used[slots]
+        self.age = ((self.draws - self.kept_at[slots]) * used).sum() / used.sum().clamp(min=1)
         again = torch.rand(n, generator=rng, device=like.device) < self.rejuvenation
-        again = (again | ~self.used[slots]).view(-1, *[1] * (like.dim() - 1))
+        again = (again | ~used).view(-1, *[1] * (like.dim() - 1))
         return torch.where(again, self.restart.draw(like, rng), self.positions[slots].to(like.dtype))
 
     def keep(self, x: Tensor) -> None:
@@ -38,4 +44,6 @@ class ReplayStarts(Starts):
             raise ValueError(f"{len(x)} chain ends were handed back that were not drawn from this replay buffer")
         self.positions[self._slots] = x.to(self.positions.dtype)
         self.used[self._slots] = True
+        self.draws += 1
+        self.kept_at[self._slots] = self.draws
         self._slots = None

@@ -12,6 +12,8 @@ class Starts(nn.Module):
 
     #: How many chains can be drawn at once, or None for any number.
     capacity: int | None = None
+    #: For starts that remember: how many draws ago the chains drawn last were kept, on average.
+    age: Tensor | None = None
 
     @abstractmethod
     def draw(self, like: Tensor, rng: Generator) -> Tensor:

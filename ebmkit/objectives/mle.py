@@ -46,14 +46,14 @@ class MLE(Objective):
         return self.init.build(event)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        from ebmkit.engine.chain import run_chain
-
-        starts, rng = cast("Starts", context.extras), context.rng
-        x = run_chain(self.sampler, model, starts.draw(batch, rng), rng).x
+        starts = cast("Starts", context.extras)
+        x = context.chain(self.sampler, model, starts.draw(batch, context.rng))
         starts.keep(x)
         at_data, at_model = model(torch.cat([batch, x])).chunk(2)
         energy_data, energy_model = at_data.mean(), at_model.mean()
         gap = energy_data - energy_model
         penalty = at_data.square().mean() + at_model.square().mean()
         metrics = {"energy_data": energy_data, "energy_model": energy_model, "gap": gap}
+        if starts.age is not None:
+            metrics["buffer_age"] = starts.age
         return Loss(gap + self.energy_l2 * penalty, {name: value.detach() for name, value in metrics.items()})

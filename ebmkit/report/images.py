@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.report.panel import Panel
+from ebmkit.report.style import number, spread
 
 if TYPE_CHECKING:
+    from numpy import ndarray
     from torch import Tensor
 
     from ebmkit.engine.view import View
     from ebmkit.kinds import Event
 
 SIDE = 8
+#: As many as say what is usual; data may lie in a file that is larger than the memory.
+POINTS = 2000
 
 
 def shape(event: Event) -> tuple[int, int, int] | None:
@@ -34,29 +38,52 @@ def panels(view: View) -> list[Panel]:
     return found
 
 
-def draw_data(axes: Any, view: View) -> None:
+def draw_data(axes: Any, view: View) -> str:
     """Images that the model has not seen."""
     points = view.data("test")
     assert points is not None
-    _grid(axes, view, points)
+    return _grid(axes, view, points)
 
 
-def draw_samples(axes: Any, view: View) -> None:
+def draw_samples(axes: Any, view: View) -> str:
     """Images that the model made."""
-    _grid(axes, view, view.samples(view.plan.spec.samples))
+    return _grid(axes, view, view.samples(view.plan.spec.samples))
 
 
-def _grid(axes: Any, view: View, images: Tensor) -> None:
+def shades(view: View, images: Tensor) -> tuple[float, float]:
+    """Which values are shown black and white: the range of the data, so that samples which leave it are seen to
+    saturate."""
+    data = view.data("test")
+    low, high = (images if data is None else data)[:POINTS].aminmax()
+    return float(low), float(high)
+
+
+def tiles(view: View, images: Tensor, low: float, high: float) -> ndarray:
+    """The first images side by side, a pixel apart: `(height, width, 4)` bytes, with nothing in between."""
+    import torch
+
     form = shape(view.event)
     assert form is not None
     channels, height, width = form
     columns = min(SIDE, len(images))
     rows = min(SIDE, len(images) // columns)
-    # Both grids are shown on the range of the data, so that samples which leave it are seen to saturate.
-    data = view.data("test")
-    low, high = (float(bound) for bound in (images if data is None else data).aminmax())
-    shown = ((images[: rows * columns].cpu() - low) / max(high - low, 1e-12)).clamp(0, 1)
-    tiles = shown.reshape(rows, columns, channels, height, width).permute(0, 3, 1, 4, 2)
-    picture = tiles.reshape(rows * height, columns * width, channels).numpy()
-    axes.imshow(picture[..., 0] if channels == 1 else picture, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+    values = ((images[: rows * columns].cpu().double() - low) / max(high - low, 1e-12)).clamp(0, 1)
+    grid = torch.zeros(rows, columns, 4, height + 1, width + 1, dtype=torch.uint8)
+    grid[:, :, :3, :-1, :-1] = (values.reshape(rows, columns, channels, height, width) * 255).round().to(torch.uint8)
+    grid[:, :, 3, :-1, :-1] = 255
+    picture = grid.permute(0, 3, 1, 4, 2).reshape(rows * (height + 1), columns * (width + 1), 4)
+    shown: ndarray = picture[:-1, :-1].numpy()
+    return shown
+
+
+def _grid(axes: Any, view: View, images: Tensor) -> str:
+    low, high = shades(view, images)
+    axes.imshow(tiles(view, images, low, high), interpolation="none")  # the page scales the pixels themselves
     axes.set(xticks=[], yticks=[])
+    some = images[:POINTS].cpu().double()
+    beyond = float(((some < low) | (some > high)).double().mean())
+    return (
+        f"{min(len(images), SIDE * SIDE)} of {len(images):,}. Black is {number(low)}, white {number(high)}. Values of "
+        f"the first {len(some):,}: mean ± standard deviation {spread(some)}"
+        + (f", {beyond:.1%} of them beyond black or white." if beyond else ".")
+    )

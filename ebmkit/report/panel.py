@@ -1,4 +1,4 @@
-"""The contract of a panel: one drawing on the page of a run."""
+"""The contract of a panel: one figure in the report of a run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ class Panel:
 
         Panel("acceptance", "Acceptance along the chain", draw, wide=True)
 
-    `draw(axes, view)` draws with matplotlib; title, place and style of the axes belong to the page. A square panel
-    stands three in a row, a wide one two.
+    `draw(axes, view)` draws with matplotlib, and returns the numbers that it drew as a sentence or two for the caption,
+    or nothing. Title, place and style of the axes belong to the page. A square panel stands three in a row of the
+    picture, a wide one two; a detail stands in the report only.
     """
 
     name: str
     title: str
-    draw: Callable[[Axes, View], None]
+    draw: Callable[[Axes, View], str | None]
     wide: bool = False
+    detail: bool = False

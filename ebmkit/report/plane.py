@@ -1,11 +1,11 @@
-"""Panels of models in the plane: data, samples, and the energy between them."""
+"""Panels of models in the plane: data, samples, the energy between them, and where its gradient leads."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.report.panel import Panel
-from ebmkit.report.style import BAD, DATA, ENERGY, FAINT, SAMPLES, label
+from ebmkit.report.style import BAD, DATA, ENERGY, FAINT, PAPER, RULE, SAMPLES, label, legend, number, spread
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from ebmkit.engine.view import View
 
 POINTS = 4000
-GRID = 200
+#: As many as leave sight of what lies below them.
+FEW = 400
+GRID, ARROWS = 200, 17
 #: Energies so far above the lowest one count as "nobody comes here".
 DEPTH = 8.0
+LINES = (1, 2, 4, 6)
 
 
 def panels(view: View) -> list[Panel]:
@@ -27,62 +30,72 @@ def panels(view: View) -> list[Panel]:
         found.append(Panel("samples", "Samples of the model", draw_samples))
     if view.has_energy:
         found.append(Panel("energy", "Energy", draw_energy))
+    if view.has_energy and "gradient" in view.plan.spec.model.offers:
+        found.append(Panel("score", "Score field", draw_score, detail=True))
     return found
 
 
-def draw_data(axes: Any, view: View) -> None:
+def draw_data(axes: Any, view: View) -> str:
     """The points that the model has not seen."""
     points = view.data("test")
     assert points is not None
-    _scatter(axes, view, points, DATA)
+    return _scatter(axes, view, points, DATA)
 
 
-def draw_samples(axes: Any, view: View) -> None:
+def draw_samples(axes: Any, view: View) -> str:
     """As many points of the model."""
-    _scatter(axes, view, view.samples(view.plan.spec.samples), SAMPLES)
+    return _scatter(axes, view, view.samples(view.plan.spec.samples), SAMPLES)
 
 
-def draw_energy(axes: Any, view: View) -> None:
+def draw_energy(axes: Any, view: View) -> str:
     """The energy above its lowest value, with some data on it."""
-    import torch
     from matplotlib.colors import LinearSegmentedColormap
 
-    left, right, bottom, top = _limits(view)
-    x, y = torch.meshgrid(torch.linspace(left, right, GRID), torch.linspace(bottom, top, GRID), indexing="xy")
-    grid = torch.stack([x.flatten(), y.flatten()], dim=1)
-    height = view.energy(grid).cpu().reshape(GRID, GRID)
-    height = (height - height.min()).clamp(max=DEPTH)
+    x, y, height = _landscape(view)
+    lowest = float(height.min())
+    above = (height - lowest).clamp(max=DEPTH)
     paper = LinearSegmentedColormap.from_list("energy", ENERGY)
-    axes.contourf(x, y, height, levels=[DEPTH * i / 24 for i in range(25)], cmap=paper)
-    axes.contour(x, y, height, levels=[1, 2, 4, 6], colors="white", linewidths=0.5, alpha=0.6)
+    axes.contourf(x, y, above, levels=[DEPTH * i / 24 for i in range(25)], cmap=paper)
+    axes.contour(x, y, above, levels=LINES, colors=PAPER, linewidths=0.5, alpha=0.6)
     points, words = view.data("test"), "held-out data"
     if points is None and view.can_sample:
-        points, words = view.samples(min(400, view.plan.spec.samples)), "samples"
+        points, words = view.samples(min(FEW, view.plan.spec.samples)), "samples"
     if points is not None:
-        shown = points[:400].cpu()
-        axes.scatter(shown[:, 0], shown[:, 1], s=2.5, color="white", alpha=0.75, linewidths=0)
+        shown = points[:FEW].cpu()
+        axes.scatter(shown[:, 0], shown[:, 1], s=2.5, color=PAPER, alpha=0.75, linewidths=0)
     _frame(axes, view)
     label(axes, "lines at +1, +2, +4, +6" + (f"; dots: {words}" if points is not None else ""), FAINT)
+    return f"Lowest {number(lowest)}, highest {number(float(height.max()))} on the square that is shown."
 
 
-def _scatter(axes: Any, view: View, points: Tensor, color: str) -> None:
-    shown = points[:POINTS].cpu()
-    axes.scatter(shown[:, 0], shown[:, 1], s=2.2, color=color, alpha=0.45, linewidths=0)
+def draw_score(axes: Any, view: View) -> str:
+    """Arrows along -dE/dx over the lines of the energy. Long ones are drawn shorter, or they would hide the rest."""
+    x, y, height = _landscape(view)
+    axes.contour(x, y, (height - height.min()).clamp(max=2 * DEPTH), levels=LINES, colors=RULE, linewidths=0.8)
+    groups = {"held-out data": (view.data("test"), DATA)}
+    if view.can_sample:
+        groups["samples"] = view.samples(min(FEW, view.plan.spec.samples)), SAMPLES
+    for name, (points, color) in groups.items():
+        if points is not None:
+            shown = points[:FEW].cpu()
+            axes.scatter(shown[:, 0], shown[:, 1], s=4, color=color, alpha=0.6, linewidths=0, label=name)
+    grid = _grid(view, ARROWS, margin=0.5 / ARROWS)
+    score = view.score(grid).cpu()
+    norm = score.norm(dim=1)
+    usual = norm.median()
+    arrow = score / (norm + usual)[:, None].clamp(min=1e-12)
+    look = {"color": FAINT, "width": 0.0022, "headwidth": 4.5, "headlength": 5, "headaxislength": 4.5}
+    axes.quiver(*grid.T, *arrow.T, angles="xy", scale_units="width", scale=ARROWS * 1.1, pivot="mid", **look)
     _frame(axes, view)
-    left, right, bottom, top = _limits(view)
-    x, y = shown.unbind(1)
-    outside = int(((x < left) | (x > right) | (y < bottom) | (y > top)).sum())
-    many = outside > len(shown) / 100
-    label(axes, f"{len(shown):,} shown" + (f", {outside} outside" if outside else ""), BAD if many else FAINT)
+    if axes.get_legend_handles_labels()[0]:
+        legend(axes, markerscale=2)
+    return (
+        f"Arrows: -dE/dx on a grid, of norm {number(float(norm.min()))} to {number(float(norm.max()))}, median "
+        f"{number(float(usual))}; the length of an arrow saturates beyond the median. Lines: energy at +1, +2, +4, +6."
+    )
 
 
-def _frame(axes: Any, view: View) -> None:
-    left, right, bottom, top = _limits(view)
-    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
-    axes.locator_params(nbins=6)
-
-
-def _limits(view: View) -> tuple[float, float, float, float]:
+def limits(view: View) -> tuple[float, float, float, float]:
     """A square around the data; without data, around all but the strangest samples."""
     points = view.data("test")
     if points is None:
@@ -95,3 +108,45 @@ def _limits(view: View) -> tuple[float, float, float, float]:
     half = float((high - low).max()) / 2 * 1.15
     x, y = middle.tolist()
     return x - half, x + half, y - half, y + half
+
+
+def outside(points: Tensor, square: tuple[float, float, float, float]) -> int:
+    """How many points cannot be seen on the square; those that are not finite cannot be seen anywhere."""
+    left, right, bottom, top = square
+    x, y = points.unbind(1)
+    return int((~((x >= left) & (x <= right) & (y >= bottom) & (y <= top))).sum())
+
+
+def _scatter(axes: Any, view: View, points: Tensor, color: str) -> str:
+    shown = points[:POINTS].cpu()
+    axes.scatter(shown[:, 0], shown[:, 1], s=2.2, color=color, alpha=0.45, linewidths=0)
+    _frame(axes, view)
+    lost = outside(shown, limits(view))
+    many = lost > len(shown) / 100
+    label(axes, f"{len(shown):,} shown" + (f", {lost} outside" if lost else ""), BAD if many else FAINT)
+    x, y = (spread(side) for side in points.cpu().double().unbind(1))
+    return f"{len(shown):,} of {len(points):,} points. Mean ± standard deviation of all: {x} across, {y} up."
+
+
+def _landscape(view: View) -> tuple[Tensor, Tensor, Tensor]:
+    """The coordinates of a grid, each `(GRID, GRID)`, and the energy on it."""
+    grid = _grid(view, GRID)
+    x, y = (side.reshape(GRID, GRID) for side in grid.unbind(1))
+    return x, y, view.energy(grid).cpu().reshape(GRID, GRID)
+
+
+def _grid(view: View, side: int, margin: float = 0.0) -> Tensor:
+    """Points `(side * side, 2)` over the square that is shown, but for a margin."""
+    import torch
+
+    left, right, bottom, top = limits(view)
+    rim = margin * (right - left)
+    across, up = torch.linspace(left + rim, right - rim, side), torch.linspace(bottom + rim, top - rim, side)
+    x, y = torch.meshgrid(across, up, indexing="xy")
+    return torch.stack([x.flatten(), y.flatten()], dim=1)
+
+
+def _frame(axes: Any, view: View) -> None:
+    left, right, bottom, top = limits(view)
+    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+    axes.locator_params(nbins=6)

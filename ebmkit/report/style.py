@@ -1,18 +1,59 @@
-"""One look for all pictures."""
+"""One look for all pictures, on a light page and on a dark one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-INK, FAINT, RULE = "#1f2937", "#6b7280", "#d1d5db"
+INK, FAINT, RULE, PAPER = "#1f2937", "#667080", "#d1d5db", "#ffffff"
 #: The same things have the same colours in every panel.
-DATA, SAMPLES, LOSS = "#2563a8", "#d9622b", "#1f2937"
+DATA, SAMPLES, LOSS = "#2563a8", "#d9622b", INK
 GOOD, BAD = "#15803d", "#b91c1c"
 #: From likely (dark) to unlikely (paper).
-ENERGY = ("#10243f", "#1c4f7c", "#3f86a8", "#86b8c4", "#c9dfe0", "#eef4f3", "#fbfbf9")
+ENERGY = ("#10243f", "#1c4f7c", "#3f86a8", "#86b8c4", "#c9dfe0", "#eef4f3", "#fdfdfc")
+
+#: What each of them becomes on a dark page, under the name that the page knows it by.
+THEME = {
+    "ink": (INK, "#e6e8eb"),
+    "faint": (FAINT, "#9aa4b2"),
+    "rule": (RULE, "#343a45"),
+    "paper": (PAPER, "#14161b"),
+    "data": (DATA, "#6ea6e0"),
+    "samples": (SAMPLES, "#ee8a58"),
+    "good": (GOOD, "#4cc38a"),
+    "bad": (BAD, "#ff8078"),
+}
 
 
-def tidy(axes: Any, title: str) -> None:
+def night() -> str:
+    """A colour matrix for what is drawn in pixels: light becomes dark and keeps its hue, white becomes the dark paper.
+
+    With the rotation M of all hues by half a turn, a colour x becomes paper + s M (1 - x).
+    """
+    rotation = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
+    strength = 0.92
+    paper = [int(THEME["paper"][1][i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    rows = [
+        (-strength * r, -strength * g, -strength * b, 0, base + strength)
+        for (r, g, b), base in zip(rotation, paper, strict=True)
+    ]
+    return "  ".join(" ".join(f"{part:.3f}" for part in row) for row in [*rows, (0, 0, 0, 1, 0)])
+
+
+@contextmanager
+def plain_matplotlib() -> Iterator[None]:
+    """matplotlib as it comes, whatever the user's `matplotlibrc` says."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text: it can be searched, and read aloud
+        matplotlib.rcParams["svg.hashsalt"] = "ebmkit"  # the same figure has the same ids
+        yield
+
+
+def tidy(axes: Any, title: str = "") -> None:
     """A title on the left, thin frames, quiet ticks."""
     axes.set_title(title, loc="left", fontsize=10, color=INK, pad=6)
     axes.tick_params(labelsize=7.5, colors=FAINT, length=2.5, width=0.6)
@@ -22,13 +63,32 @@ def tidy(axes: Any, title: str) -> None:
     axes.yaxis.label.set(fontsize=8, color=FAINT)
 
 
-def legend(axes: Any, lines: Any = None) -> None:
+def legend(axes: Any, markerscale: float = 1) -> None:
     """Above the axes, opposite the title, where it hides nothing."""
-    place = {"loc": "lower right", "bbox_to_anchor": (1.01, 0.99), "borderaxespad": 0.2}
-    look = {"fontsize": 7.5, "frameon": False, "labelcolor": INK, "ncols": 4, "columnspacing": 1.2, "handlelength": 1.2}
-    axes.legend(handles=lines, **place, **look)
+    place = {"loc": "lower right", "bbox_to_anchor": (1.01, 0.99), "borderaxespad": 0.2, "frameon": False, "ncols": 4}
+    look = {"fontsize": 7.5, "labelcolor": INK, "columnspacing": 1.2, "handlelength": 1.2}
+    axes.legend(markerscale=markerscale, **place, **look)
+
+
+def legend_within(axes: Any, lines: Any) -> None:
+    """In the upper right corner of the axes, for more words than there may be room for above them."""
+    place = {"loc": "upper right", "facecolor": PAPER, "edgecolor": "none", "framealpha": 0.7}
+    axes.legend(handles=lines, fontsize=7.5, labelcolor=INK, handlelength=1.2, **place)
 
 
 def label(axes: Any, words: str, color: str = FAINT) -> None:
     """Small words in the lower right corner of the axes."""
-    axes.text(0.98, 0.02, words, transform=axes.transAxes, ha="right", va="bottom", fontsize=7.5, color=color)
+    paper = {"facecolor": PAPER, "alpha": 0.7, "linewidth": 0, "pad": 1.5}
+    place = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
+    axes.text(0.98, 0.02, words, fontsize=7.5, color=color, bbox=paper, **place)
+
+
+def spread(values: Any) -> str:
+    """Mean and standard deviation of an array or tensor."""
+    return f"{float(values.mean()):.3g}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{float(values.std()):.3g}"
+
+
+def number(value: float) -> str:
+    """Four digits, with commas in large ones: 0.01141, 12,340."""
+    shown = f"{value:.4g}"
+    return f"{value:,.0f}" if "e+" in shown and abs(value) < 1e9 else shown

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.engine.expectations import bounds, is_met
 from ebmkit.report.panel import Panel
 from ebmkit.report.panels import offered_panels
-from ebmkit.report.style import BAD, FAINT, GOOD, INK, tidy
+from ebmkit.report.recipe import recipe
+from ebmkit.report.style import BAD, FAINT, GOOD, INK, plain_matplotlib, tidy
 
 if TYPE_CHECKING:
     from ebmkit.engine.view import View
@@ -23,22 +24,24 @@ def draw_summary(view: View) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = _rows(offered_panels(view))
+    rows = _rows([panel for panel in offered_panels(view) if not panel.detail])
     height = HEADER + sum(tall + GAP for _, tall in rows)
-    figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
-    canvas = FigureCanvasAgg(figure)  # no pyplot: its figures are global
-    _head(figure, view, height)
     column = (WIDTH - 2 * MARGIN + GAP) / COLUMNS
     top = height - HEADER
-    for row, tall in rows:
-        left = MARGIN
-        for panel, span in row:
-            width = span * column - GAP
-            _draw(panel, figure.add_axes((left / WIDTH, (top - tall) / height, width / WIDTH, tall / height)), view)
-            left += span * column
-        top -= tall + GAP
     picture = io.BytesIO()
-    canvas.print_figure(picture, format="png", dpi=DPI)
+    with plain_matplotlib():
+        figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
+        canvas = FigureCanvasAgg(figure)  # no pyplot: its figures are global
+        _head(figure, view, height)
+        for row, tall in rows:
+            left = MARGIN
+            for panel, span in row:
+                width = span * column - GAP
+                place = (left / WIDTH, (top - tall) / height, width / WIDTH, tall / height)
+                _draw(panel, figure.add_axes(place), view)
+                left += span * column
+            top -= tall + GAP
+        canvas.print_figure(picture, format="png", dpi=DPI)
     return picture.getvalue()
 
 
@@ -57,29 +60,33 @@ def _rows(panels: list[Panel]) -> list[tuple[list[tuple[Panel, int]], float]]:
 
 
 def _draw(panel: Panel, axes: Any, view: View) -> None:
+    figure = axes.figure
+    others = list(figure.axes)
     try:
         panel.draw(axes, view)
-    except Exception as error:
+        tidy(axes, panel.title)
+        for drawn in [axes, *figure.axes[len(others) :]]:
+            drawn.draw(figure.canvas.get_renderer())  # formulas in labels, for one, fail only now
+    except (Exception, SystemExit) as error:
+        for added in figure.axes[len(others) :]:
+            added.remove()
         axes.clear()
         said = f"panel '{panel.name}' failed\n{type(error).__name__}: {error}"
-        axes.text(0.5, 0.5, said, ha="center", va="center", color=BAD, fontsize=8, wrap=True)
-    tidy(axes, panel.title)
+        axes.text(0.5, 0.5, _literally(said), ha="center", va="center", color=BAD, fontsize=8, wrap=True)
+        tidy(axes, _literally(panel.title))
+
+
+def _literally(words: str) -> str:
+    """Words in which no formula is looked for; one of those may be what failed."""
+    return words.replace("$", r"\$")
 
 
 def _head(figure: Any, view: View, height: float) -> None:
     """Name and recipe on the left, the number that matters on the right."""
     spec = view.plan.spec
-    sampler = view.plan.chain_sampler
-    recipe = [
-        *([spec.data.component_name] if spec.data else []),
-        spec.model.component_name,
-        *([f"{spec.objective.component_name}, {view.step:,} steps"] if spec.objective and spec.train else []),
-        *([f"{sampler.component_name}, {sampler.steps:,} steps"] if sampler else []),
-        f"seed {spec.seed}",
-    ]
     left, right, first, second = MARGIN / WIDTH, 1 - MARGIN / WIDTH, 1 - 0.3 / height, 1 - 0.53 / height
     figure.text(left, first, spec.name, fontsize=14, fontweight="bold", color=INK, va="center")
-    figure.text(left, second, "  ·  ".join(recipe), fontsize=8.5, color=FAINT, va="center")
+    figure.text(left, second, "  ·  ".join(recipe(view)), fontsize=8.5, color=FAINT, va="center")
     if not view.results:
         return
     name = spec.expect[0].metric if spec.expect else next(iter(view.results))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 from annotated_types import Ge, Gt
 
@@ -47,6 +47,8 @@ class Langevin(Sampler):
 
     Example: sampler: {use: langevin, steps: 100, step_size: 0.01}
     """
+
+    traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm"})
 
     steps: Annotated[int, Ge(1)] = 100
     step_size: Annotated[float, Gt(0)] = 0.01

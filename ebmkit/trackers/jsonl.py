@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ebmkit.component import component
 from ebmkit.kinds import Tracker
+from ebmkit.storage import storing, write_text
 
 
 class JsonLines:
     """An open `metrics.jsonl`."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._file = path.open("a", encoding="utf-8", newline="\n", buffering=1)  # a line reaches the file as a whole
 
     def write(self, step: int, values: dict[str, float]) -> None:
-        try:
-            line = json.dumps({"step": step, **values}, allow_nan=False)
-        except ValueError as error:
-            wrong = [name for name, value in values.items() if value - value != 0]
-            raise ValueError(f"step {step}: {', '.join(wrong)} is not finite and cannot be recorded") from error
-        self._file.write(line + "\n")
+        text = line(step, values)
+        with storing(self._path, len(text)):
+            self._file.write(text)
+
+    def sync(self) -> None:
+        with storing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         self._file.close()
+
+
+def line(step: int, values: dict[str, float]) -> str:
+    """A record as a line."""
+    try:
+        return json.dumps({"step": step, **values}, allow_nan=False) + "\n"
+    except ValueError as error:
+        wrong = [name for name, value in values.items() if value - value != 0]
+        raise ValueError(f"step {step}: {', '.join(wrong)} is not finite and cannot be recorded") from error
 
 
 @component("jsonl")
@@ -40,5 +55,8 @@ class Jsonl(Tracker):
     Example: trackers: [jsonl]
     """
 
-    def open(self, folder: Path) -> JsonLines:
-        return JsonLines(folder / "metrics.jsonl")
+    def open(self, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> JsonLines:
+        path = folder / "metrics.jsonl"
+        # Written anew, as a whole: a run that was killed may have left steps that are made again, or half a line.
+        write_text(path, "".join(line(step, values) for step, values in records))
+        return JsonLines(path)

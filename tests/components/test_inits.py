@@ -119,5 +119,5 @@ def test_what_cannot_work_is_refused():
         Replay(size=10).build((2,)).draw(torch.zeros(20, 2), generator(0))
     with pytest.raises(ValueError, match="not drawn from this replay buffer"):
         Replay(size=10).build((2,)).keep(torch.zeros(3, 2))
-    with pytest.raises(ValueError, match="itself a replay buffer"):
+    with pytest.raises(ValueError, match="itself remembers chains"):
         Replay(restart=Replay())

@@ -54,6 +54,7 @@ MISSPELT = {
     "of a metric": "evaluate:\n  - mmd\n  - {use: sliced_wasserstein, |sampels|: 10}",
     "of a shared part": "parts:\n  walk: {use: langevin, |step_sise|: 0.1}\nsampler: $walk",
     "of a section": "train: {steps: 5, |batchsize|: 10}",
+    "of a section of a component": "model: {use: conv, layers: [{channels: 8}, {|chanels|: 8}]}",
     "of the spec": "|sede|: 3",
 }
 

@@ -26,14 +26,20 @@ def status(runs_dir):
 
 
 def weights(record):
-    (path,) = record.folder.glob("checkpoints/*/mean.safetensors")
+    *_, path = sorted(record.folder.glob("checkpoints/*/mean.safetensors"))
     return path.read_bytes()
 
 
 def test_the_folder_holds_everything(finished):
     files = {str(path.relative_to(finished.folder)) for path in finished.folder.rglob("*") if path.is_file()}
-    checkpoint = {f"checkpoints/step-000020/{part}.safetensors" for part in ("model", "mean", "extras")}
-    assert files == checkpoint | {
+    parts = ("model", "mean", "extras", "optimizer", "random")
+    checkpoint = {f"checkpoints/step-000020/{part}.safetensors" for part in parts}
+    previews = {f"samples/step-{step:06d}.safetensors" for step in range(2, 20, 2)}
+    assert files == checkpoint | previews | {
+        ".occupied",
+        "report.html",
+        "checkpoints/step-000020/state.json",
+        "samples/traces.safetensors",
         "spec.yaml",
         "resolved.yaml",
         "lock.yaml",
@@ -97,12 +103,15 @@ def test_runs_never_share_a_folder(small, plan_of, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("kind", "name"), [("nan", "loss"), ("metric", "energy_data")])
-def test_a_number_that_is_not_finite_stops_the_run_and_names_the_step(small, plan_of, tmp_path, kind, name):
+def test_a_number_that_is_not_finite_stops_the_run_and_names_the_step(small, plan_of, tmp_path, diary, kind, name):
     small["objective"] = {"use": "faulty.trouble", "kind": kind, "at": 7}
     small["train"]["steps"] = 2000  # so that a window holds ten steps
+    plan = plan_of(small)
+    diary().clear()
     with pytest.raises(Diverged) as caught:
-        run(plan_of(small), runs_dir=tmp_path)
-    assert f"objective 'trouble': {name} became" in caught.value.message
+        run(plan, runs_dir=tmp_path)
+    assert [entry[1] for entry in diary() if entry[0] == "step"] == [1, 2, 3, 4, 5, 6]  # at once
+    assert f"objective 'faulty.trouble': {name} became" in caught.value.message
     assert caught.value.message.endswith("at step 7")
     assert "faulty.trouble" in caught.value.place.source.line(caught.value.place.line)
     assert status(tmp_path)["status"] == "diverged"
@@ -111,7 +120,7 @@ def test_a_number_that_is_not_finite_stops_the_run_and_names_the_step(small, pla
 
 def test_a_metric_that_is_not_finite_stops_the_run_after_the_weights_are_safe(small, plan_of, tmp_path):
     small["evaluate"] = ["faulty.infinite"]
-    with pytest.raises(Diverged, match="metric 'infinite': infinite is inf after 20 training steps"):
+    with pytest.raises(Diverged, match=r"metric 'faulty\.infinite': infinite is inf after 20 training steps"):
         run(plan_of(small), runs_dir=tmp_path)
     assert list(tmp_path.glob("*/*/checkpoints/*/manifest.json"))
 
@@ -140,14 +149,15 @@ def test_of_components_inside_each_other_the_innermost_is_blamed(small, tmp_path
     assert str(caught.value.place) == "--set[1]:1:21"
 
 
-def test_a_hook_that_raises_is_named_with_its_plugin(small, tmp_path):
+def test_a_hook_that_raises_is_muted_and_named_with_its_plugin(small, tmp_path):
     plugin = tmp_path / "touchy.py"
     plugin.write_text(
         "from ebmkit.api import hookimpl\n\n@hookimpl\ndef ebmkit_run_started(view):\n    raise OSError('no')\n"
     )
     plan = load_spec(small, plugins=[str(plugin)])
-    with pytest.raises(ComponentFailed, match="hook 'ebmkit_run_started' of plugin 'touchy' raised OSError: no"):
-        run(plan, runs_dir=tmp_path)
+    record = run(plan, runs_dir=tmp_path)
+    assert record.warnings == ["plugin 'touchy': hook 'ebmkit_run_started' raised OSError: no; it is muted"]
+    assert record.status == "finished"
 
 
 def test_ctrl_c_is_recorded_and_passed_on(small, plan_of, tmp_path):
@@ -155,7 +165,6 @@ def test_ctrl_c_is_recorded_and_passed_on(small, plan_of, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(plan_of(small), runs_dir=tmp_path)
     assert status(tmp_path)["status"] == "interrupted"
-    assert status(tmp_path)["ended"]
 
 
 def test_unmet_expectations_are_all_told_after_everything_was_saved(small, plan_of, tmp_path):
@@ -246,7 +255,7 @@ def test_training_is_the_loop_one_would_write_by_hand(small, plan_of, tmp_path):
     plan = plan_of(small)
     record = run(plan, runs_dir=tmp_path)
     parts, streams = build(plan), Streams(3, torch.device("cpu"))
-    rng, batches = streams.generator("objective"), Batches(parts.train, 32, streams)
+    rng, batches = streams.generator("objective"), Batches(parts.train, 32, streams, "train", parts.device)
     mean = [p.detach().clone() for p in parts.model.parameters()]
     for step in range(1, 21):
         loss = plan.spec.objective.loss(parts.model, batches.at(step), Context(rng, parts.extras, step)).value

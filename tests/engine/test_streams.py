@@ -28,7 +28,7 @@ def test_drawing_from_one_stream_leaves_another_where_it_is():
 
 def test_an_epoch_visits_every_point_once_and_the_next_in_another_order():
     data = torch.arange(12.0)
-    batches = Batches(data, 4, Streams(0, CPU))
+    batches = Batches(data, 4, Streams(0, CPU), "train", CPU)
     first, second = (torch.cat([batches.at(step) for step in steps]) for steps in ([1, 2, 3], [4, 5, 6]))
     assert first.sort().values.equal(data)
     assert second.sort().values.equal(data)
@@ -37,11 +37,11 @@ def test_an_epoch_visits_every_point_once_and_the_next_in_another_order():
 
 def test_the_position_is_the_step_alone():
     data = torch.randn(10, 2)
-    running, resumed = Batches(data, 4, Streams(0, CPU)), Batches(data, 4, Streams(0, CPU))
+    running, resumed = Batches(data, 4, Streams(0, CPU), "train", CPU), Batches(data, 4, Streams(0, CPU), "train", CPU)
     seen = [running.at(step) for step in range(1, 8)]
     assert resumed.at(6).equal(seen[5])
     assert resumed.at(3).equal(seen[2])
 
 
 def test_data_smaller_than_a_batch_are_one_batch():
-    assert len(Batches(torch.randn(5, 2), 64, Streams(0, CPU)).at(9)) == 5
+    assert len(Batches(torch.randn(5, 2), 64, Streams(0, CPU), "train", CPU).at(9)) == 5

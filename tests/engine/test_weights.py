@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from itertools import pairwise
 
@@ -12,10 +13,11 @@ from torch import nn
 from ebmkit.engine import checkpoint
 from ebmkit.engine.chain import run_chain
 from ebmkit.engine.ema import RunningMean
-from ebmkit.engine.learning_rate import CosineDecay
+from ebmkit.engine.learning_rate import LearningRate
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.running import StorageFailed
 from ebmkit.samplers.langevin import Langevin
+from ebmkit.spec import Train
 
 
 def energy_net():
@@ -47,13 +49,13 @@ def test_the_running_mean_follows_its_formula_and_copies_buffers():
     net = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1))
     with torch.no_grad():
         net[0].weight.fill_(0.0)
-    mean = RunningMean(net, 0.9)
+    mean = RunningMean(net)
     expected = 0.0
     for step in range(1, 200):
         with torch.no_grad():
             net[0].weight.fill_(float(step))
             net[1].running_mean.fill_(float(step))
-        mean.update(step)
+        mean.update(step, 0.9)
         decay = min(0.9, (1 + step) / (10 + step))
         expected = decay * expected + (1 - decay) * step
     assert mean.module[0].weight.item() == pytest.approx(expected, rel=1e-5)
@@ -64,7 +66,7 @@ def test_the_running_mean_follows_its_formula_and_copies_buffers():
 def test_the_rate_falls_from_its_own_value_to_the_final_fraction():
     parameters = [nn.Parameter(torch.zeros(1)), nn.Parameter(torch.zeros(1))]
     optimizer = torch.optim.SGD([{"params": parameters[:1], "lr": 1.0}, {"params": parameters[1:], "lr": 0.1}])
-    decay = CosineDecay(optimizer, 101, 0.02)
+    decay = LearningRate(optimizer, Train(steps=101, final_lr=0.02), [1.0, 0.1])
     rates = []
     for step in range(1, 102):
         decay.set(step)
@@ -75,9 +77,27 @@ def test_the_rate_falls_from_its_own_value_to_the_final_fraction():
     assert all(later[0] < earlier[0] for earlier, later in pairwise(rates))
 
 
+@pytest.mark.parametrize(
+    ("decay", "expected"),
+    [
+        ("cosine", [1 / 3, 2 / 3, 1.0, 0.1 + 0.9 * (1 + math.cos(math.pi / 3)) / 2, 0.1 + 0.9 / 4, 0.1]),
+        ("linear", [1 / 3, 2 / 3, 1.0, 0.7, 0.4, 0.1]),
+        ("exponential", [1 / 3, 2 / 3, 1.0, 0.1 ** (1 / 3), 0.1 ** (2 / 3), 0.1]),
+    ],
+)
+def test_the_rate_rises_and_falls_as_asked(decay, expected):
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=2.0)
+    rate = LearningRate(optimizer, Train(steps=6, warmup=2, decay=decay, final_lr=0.1), [2.0])
+    seen = []
+    for step in range(1, 7):
+        rate.set(step)
+        seen.append(optimizer.param_groups[0]["lr"] / 2)
+    assert seen == pytest.approx(expected)
+
+
 def test_a_final_fraction_of_one_leaves_the_rate_alone():
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.3)
-    CosineDecay(optimizer, 10, 1.0).set(7)
+    LearningRate(optimizer, Train(steps=10), [0.3]).set(7)
     assert optimizer.param_groups[0]["lr"] == 0.3
 
 
@@ -105,14 +125,14 @@ def test_an_objectives_chains_go_on_from_its_buffer_and_looking_changes_nothing(
     small["evaluate"] = [{"use": "mmd", "samples": 50, "every": 5}]
     record = run(plan_of(small), runs_dir=tmp_path)
     kept = load_file(record.folder / "samples" / "samples.safetensors")["x"]
-    (saved,) = record.folder.glob("checkpoints/*/extras.safetensors")
+    *_, saved = sorted(record.folder.glob("checkpoints/*/extras.safetensors"))
     buffer = load_file(saved)["positions"]
     assert torch.cdist(kept, buffer).min(dim=1).values.max() < 1e-3
     assert view_of(record.plan, record.folder, samples=50).samples(50).equal(kept)
 
     del small["evaluate"]
     undisturbed = run(plan_of(small), runs_dir=tmp_path)
-    (again,) = undisturbed.folder.glob("checkpoints/*/extras.safetensors")
+    *_, again = sorted(undisturbed.folder.glob("checkpoints/*/extras.safetensors"))
     assert again.read_bytes() == saved.read_bytes()
 
 
@@ -139,19 +159,18 @@ def test_a_checkpoint_without_manifest_does_not_count(finished, tmp_path):
 
 def test_weights_of_another_model_are_refused(finished, small, plan_of):
     small["model"]["hidden"] = [9]
-    with pytest.raises(StorageFailed, match="does not fit what the spec builds"):
+    with pytest.raises(StorageFailed, match="no checkpoint is sound") as caught:
         view_of(plan_of(small), finished.folder, samples=5)
+    assert "belongs to another experiment" in caught.value.help
+    pretended = dataclasses.replace(plan_of(small), hash=finished.plan.hash)
+    with pytest.raises(StorageFailed, match="does not fit what the spec builds"):
+        view_of(pretended, finished.folder, samples=5)
 
 
-def test_tied_weights_can_be_saved(tmp_path, small, plan_of):
-    import dataclasses
-
-    from ebmkit.build import build
-
+def test_tied_weights_can_be_saved(tmp_path):
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     net[1].weight = net[0].weight
-    parts = dataclasses.replace(build(plan_of(small)), model=net, mean=None)
-    checkpoint.save(tmp_path, 1, parts)
-    net[0].bias.data.fill_(7.0)
-    assert checkpoint.restore(tmp_path, parts) == 1
-    assert not net[0].bias.eq(7.0).any()
+    saved = checkpoint.Saved(1, {"model": dict(net.state_dict())}, {})
+    folder = checkpoint.save(tmp_path, "experiment", saved)
+    again = checkpoint.read(folder, "experiment").tensors["model"]
+    assert all(again[name].equal(tensor) for name, tensor in net.state_dict().items())

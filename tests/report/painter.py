@@ -1,11 +1,10 @@
-"""A plugin that adds panels to the report, one of which fails, and keeps the view it was shown."""
+"""A plugin that adds panels to the report, two of which fail, and keeps the view it was shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ebmkit.api import Metric, component, hookimpl
-from ebmkit.report.panel import Panel
+from ebmkit.api import Metric, Panel, component, hookimpl
 
 VIEWS: list[Any] = []
 
@@ -26,10 +25,19 @@ def draw_red(axes, view):
 
 
 def draw_broken(axes, view):
-    raise ZeroDivisionError("by zero")
+    axes.twinx()
+    raise ZeroDivisionError(r"by zero, which costs $\price$")
+
+
+def draw_formula(axes, view):
+    axes.set_xlabel(r"$\nonsense{$")  # nothing happens until it is drawn
 
 
 @hookimpl
 def ebmkit_report_panels(view):
     VIEWS.append(view)
-    return [Panel("red", "Red", draw_red), Panel("broken", "Broken", draw_broken, wide=True)]
+    return [
+        Panel("red", "Red", draw_red),
+        Panel("broken", "Broken", draw_broken, wide=True),
+        Panel("formula", "Formula", draw_formula, wide=True),
+    ]

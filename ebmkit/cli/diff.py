@@ -1,0 +1,58 @@
+"""`ebmkit diff RUN RUN`: how two runs differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ebmkit.cli.common import error_options, run_argument
+from ebmkit.differences import differences
+from ebmkit.errors.running import StorageFailed
+from ebmkit.record import read_summary
+from ebmkit.storage import storing
+
+
+@click.command("diff")
+@run_argument("one")
+@run_argument("other")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@error_options
+def command(one: Path, other: Path, as_json: bool) -> None:
+    """How two runs differ: what was asked, what it was made with, and what came out."""
+    found = {
+        "spec": [*differences(_yaml(one / "resolved.yaml"), _yaml(other / "resolved.yaml"))],
+        "lock": [*differences(_yaml(one / "lock.yaml"), _yaml(other / "lock.yaml"))],
+        "results": [*differences(read_summary(one)["results"], read_summary(other)["results"])],
+    }
+    if as_json:
+        rows = {
+            what: [{"path": each.where, "one": _plain(each.before), "other": _plain(each.after)} for each in several]
+            for what, several in found.items()
+        }
+        click.echo(json.dumps(rows, default=str))
+        return
+    for what, several in found.items():
+        click.echo(f"{what}: " + ("the same" if not several else ""))
+        for each in several:
+            click.echo(f"  {each}")
+
+
+def _yaml(path: Path) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    with storing(path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except (YAMLError, RecursionError) as error:
+        raise StorageFailed(f"{path}: damaged: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    from ebmkit.differences import ABSENT
+
+    return None if value is ABSENT else value

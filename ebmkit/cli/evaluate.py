@@ -1,0 +1,54 @@
+"""`ebmkit evaluate RUN`: measure a run again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from functools import partial
+from pathlib import Path
+
+import click
+
+from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
+from ebmkit.errors.base import Mistakes
+
+
+@click.command("evaluate")
+@run_argument()
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="A name, or {use: name, ...}, in place of the run's own metrics. Repeatable.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Another seed than the run's, for other samples.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@plugin_option
+@error_options
+def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool, plugins: tuple[str, ...]) -> None:
+    """Measure the last checkpoint of RUN, with its own metrics or with others. The run is not changed."""
+    plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+    if metrics:
+        sets = [f"evaluate=[{', '.join(metrics)}]", "expect=[]"]
+        asked = load_plan(str(run / "resolved.yaml"), sets, (), plugins)
+        plan = dataclasses.replace(asked, hash=plan.hash)  # the weights are those of the run as it was
+    if not plan.spec.evaluate:
+        raise click.UsageError(f"{run} measures nothing; name a metric with --metric")
+
+    from ebmkit.engine.evaluation import Evaluation
+    from ebmkit.engine.expectations import unmet
+    from ebmkit.engine.sampling import view_of
+    from ebmkit.engine.signals import Signals
+
+    with Signals():
+        view = view_of(plan, run, seed=seed, say=partial(click.echo, err=True))
+        results = Evaluation(view).measure(plan.spec.evaluate, at_least=plan.spec.samples if view.can_sample else 0)
+    if as_json:
+        click.echo(json.dumps({"folder": str(run), "step": view.step, "results": results}))
+    else:
+        wide = max(map(len, results))
+        for name, value in results.items():
+            click.echo(f"{name:<{wide}}  {value:.6g}")
+    if claims := unmet(plan, results):
+        raise Mistakes(claims)

@@ -1,0 +1,38 @@
+"""`ebmkit report RUN`: write the page of a run anew."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
+from ebmkit.record import read_summary
+
+
+@click.command("report")
+@run_argument()
+@click.option("--out", type=click.Path(path_type=Path), help="Where to; RUN/report.html by default.")
+@plugin_option
+@error_options
+def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
+    """Write the page of RUN, whether it is finished or not: one HTML file that needs nothing else."""
+    plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+    summary = read_summary(run)
+
+    from ebmkit.engine.sampling import give_kept_samples, view_of
+    from ebmkit.engine.signals import Signals
+    from ebmkit.report.page import write_report
+    from ebmkit.storage import storing, write_text
+
+    out = out or run / "report.html"
+    with Signals():
+        view = view_of(plan, run, say=partial(click.echo, err=True))
+        if view.step == summary["step"]:
+            give_kept_samples(view, run)
+            view.results = summary["results"]
+        with storing(run / "lock.yaml"):
+            lock = (run / "lock.yaml").read_text(encoding="utf-8")
+        write_text(out, write_report(view, summary, lock))
+    click.echo(f"report  {out}")

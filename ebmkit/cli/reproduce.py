@@ -1,0 +1,40 @@
+"""`ebmkit reproduce RUN`: make a run again, and compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument, watch_options
+from ebmkit.errors.running import NotReproduced
+from ebmkit.record import read_summary
+
+
+@click.command("reproduce")
+@run_argument()
+@click.option(
+    "--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where the new run goes."
+)
+@click.option("--allow-drift", is_flag=True, help="Try though something that changes bits is not what it was.")
+@plugin_option
+@watch_options
+@error_options
+def command(run: Path, runs_dir: Path, allow_drift: bool, plugins: tuple[str, ...], quiet: bool, as_json: bool) -> None:
+    """Make RUN again from its resolved spec, and compare weights, numbers and samples bit for bit."""
+    if read_summary(run)["status"] != "finished":
+        raise click.UsageError(f"{run} is not finished: 'ebmkit resume {run}' goes on with it")
+    plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+
+    from ebmkit.cli.watch import Watch
+    from ebmkit.engine import session
+    from ebmkit.engine.reproduction import compare
+
+    with Watch(quiet=quiet, as_json=as_json) as watch:
+        again = session.run(plan, runs_dir=runs_dir, progress=watch, like=None if allow_drift else run)
+    found = compare(run, again.folder)
+    for thing, same in found.items():
+        click.echo(f"{'same' if same else 'DIFFERENT':<10} {thing}", err=as_json)
+    if not all(found.values()):
+        different = ", ".join(thing for thing, same in found.items() if not same)
+        raise NotReproduced(f"{again.folder} differs from {run}: {different}")

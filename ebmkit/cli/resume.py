@@ -1,0 +1,47 @@
+"""`ebmkit resume RUN`: go on with a run that was interrupted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ebmkit.cli.common import error_options, limit_options, load_plan, plugin_option, run_argument, watch_options
+from ebmkit.errors.base import Mistakes
+from ebmkit.record import read_summary
+
+
+@click.command("resume")
+@run_argument()
+@click.option("--allow-drift", is_flag=True, help="Go on though something that changes bits is not what it was.")
+@plugin_option
+@limit_options
+@watch_options
+@error_options
+def command(
+    run: Path,
+    allow_drift: bool,
+    plugins: tuple[str, ...],
+    max_steps: int | None,
+    max_time: float | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Go on with RUN from its last sound checkpoint, and end bit for bit where an undisturbed run ends.
+
+    Refused when spec, plugins, data, versions, device or threads are not those the run was begun with.
+    """
+    if read_summary(run)["status"] == "finished":
+        click.echo(f"{run} is finished", err=True)
+        return
+    plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+
+    from ebmkit.cli.watch import Watch
+    from ebmkit.engine.limit import Limit
+    from ebmkit.engine.session import resume
+
+    with Watch(quiet=quiet, as_json=as_json) as watch:
+        limit = Limit(max_steps, max_time)
+        record = resume(plan, run, allow_drift=allow_drift, progress=watch, limit=limit)
+    if record.unmet:
+        raise Mistakes(record.unmet)

@@ -1,0 +1,85 @@
+"""Ctrl-C and SIGTERM, seen where a run can leave without losing anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+#: A bar hides it.
+SHOW_CURSOR = b"\x1b[?25h"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody wants the run to stop. Not an `Exception`: components that catch those do not catch this."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__(f"{signal.Signals(number).name} received")
+        self.number = number
+
+
+class Signals:
+    """As a context manager, takes both signals over.
+
+    While training and saving, a signal waits for `check()`, which is called between two steps and inside chains. Under
+    `anywhere()`, where there is nothing to be torn apart, it raises at once. A second signal ends the process.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._at_once = True
+        self._before: dict[int, Any] = {}
+
+    def check(self) -> None:
+        """Raise `Interrupted` if a signal came."""
+        if self.received is not None:
+            raise Interrupted(self.received)
+
+    @contextmanager
+    def anywhere(self) -> Iterator[None]:
+        """Let a signal break off whatever is done inside."""
+        with self._during(at_once=True):
+            self.check()
+            try:
+                yield
+            finally:
+                self.check()  # somebody may have swallowed the exception, or turned it into an error of their own
+
+    @contextmanager
+    def between_steps(self) -> Iterator[None]:
+        """Let a signal wait for `check()`."""
+        with self._during(at_once=False):
+            yield
+
+    @contextmanager
+    def _during(self, *, at_once: bool) -> Iterator[None]:
+        before, self._at_once = self._at_once, at_once
+        try:
+            yield
+        finally:
+            self._at_once = before
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
+            os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"\nleft at once\n")
+            os._exit(128 + number)
+        self.received = number
+        if self._at_once:
+            raise Interrupted(number)
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # elsewhere Python has no signals
+            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

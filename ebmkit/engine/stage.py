@@ -1,0 +1,122 @@
+"""One stage of training: the pieces that its steps are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from inspect import unwrap
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from ebmkit.engine.batches import Batches
+from ebmkit.engine.blame import Blame
+from ebmkit.engine.chain import means
+from ebmkit.engine.context import Context
+from ebmkit.engine.learning_rate import LearningRate
+from ebmkit.engine.state import State
+from ebmkit.engine.statistic import Statistic
+from ebmkit.engine.view import View
+from ebmkit.kinds import Loss, Sampler
+from ebmkit.spec import walk
+
+#: Weights of fewer numbers, and their gradients, are joined before they are looked at: one kernel instead of many.
+FEW = 1 << 20
+
+#: Tensors as one vector.
+joined: Callable[[Sequence[Tensor]], Tensor] = torch._utils._flatten_dense_tensors
+
+
+class Stage:
+    """The stage at which `state` stands."""
+
+    def __init__(self, view: View, state: State) -> None:
+        spec, index = view.plan.spec, state.stage
+        objective, data = spec.objective, view.parts.train
+        assert objective is not None  # resolve promised
+        assert data is not None
+        self.section = section = spec.stages[index]
+        self.state = state
+        self.optimizer = optimizer = view.parts.optimizers[index]
+        path = spec.stage_path(index)
+        self.in_objective = Blame(view.plan, ("objective",))
+        self.in_optimizer = Blame(view.plan, (*path, "optimizer"))
+        where = "train" if index == 0 else f"train/{index}"
+        self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device)
+        self.rate = LearningRate(optimizer, section, [group["lr"] for group in optimizer.param_groups])
+        self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        self._few = sum(parameter.numel() for parameter in self._parameters) < FEW
+        self._step = _step_of(optimizer)
+        self._paths = {id(component): path for path, component in walk(spec)}
+        #: Whether a step can be broken off inside a chain.
+        self.has_chains = any(isinstance(component, Sampler) for _, component in walk(objective, ("objective",)))
+        self._weights = Statistic("a weight", (*path, "optimizer"), recorded=False)
+        self._names: tuple[str, ...] = ()
+        self._statistics: list[Statistic] = []
+
+    def is_over(self) -> bool:
+        """Whether all steps are done, or the metric that is watched no longer improves."""
+        began, stop = self.state.stage_began, self.section.stop
+        if self.state.step - began >= self.section.steps:
+            return True
+        if stop is None:
+            return False
+        values = [value for step, value in self.state.history.series.get(stop.metric, ()) if step > began]
+        best = min if stop.better == "lower" else max
+        return bool(values) and len(values) - 1 - values.index(best(values)) >= stop.patience
+
+    def batch(self, step: int) -> Tensor:
+        """The data points of a step."""
+        return self.batches.at(step - self.state.stage_began)
+
+    def update(self, step: int) -> None:
+        """Move the parameters along their gradient, or along what the spec shortens it to."""
+        self.rate.set(step - self.state.stage_began)
+        with torch.no_grad():
+            if self.section.clip_gradient is not None:
+                factor = (self.section.clip_gradient / self._norm).clamp(max=1)
+                torch._foreach_mul_([p.grad for p in self._parameters if p.grad is not None], factor)
+            self._step()
+            for parameter in self._parameters:
+                parameter.grad = None
+            weights = joined(self._parameters) if self._few else torch.stack([p.sum() for p in self._parameters])
+            self.state.history.check(step, self._weights, weights.sum())
+
+    def numbers(self, loss: Loss, context: Context) -> tuple[list[Statistic], list[Tensor]]:
+        """What a step is known by, and its values on the device."""
+        names = ("loss", "gradient_norm", *loss.metrics)
+        if names != self._names:  # they are the same at every step, so that this is done once
+            self._names, self._statistics = names, [Statistic(name, ("objective",)) for name in names]
+        self._norm = self._gradient_norm()
+        values = [loss.value, self._norm, *loss.metrics.values()]
+        if not context.chains:
+            return self._statistics, values
+        statistics = list(self._statistics)
+        for sampler, chain in context.chains:
+            path = self._paths.get(id(sampler), ("objective",))
+            seen = means(chain.last)
+            seen.pop("energy", None)  # objectives report their energies themselves
+            for name, value in seen.items():
+                statistics.append(Statistic("v" if name == "gradient_norm" else f"chain_{name}", path))
+                values.append(value)
+            statistics.append(Statistic("the state of a chain", path, recorded=False))
+            values.append(chain.x.sum())
+        return statistics, values
+
+    def _gradient_norm(self) -> Tensor:
+        gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
+        if not gradients:
+            return torch.zeros((), device=self.state.parts.device)
+        parts = joined(gradients) if self._few else torch.stack(torch._foreach_norm(gradients))
+        norm: Tensor = torch.linalg.vector_norm(parts)
+        return norm
+
+
+def _step_of(optimizer: Optimizer) -> Callable[[], Any]:
+    """`optimizer.step` without what torch wraps around its own optimizers for a profiler: that takes half as long as a
+    step where the network is small."""
+    if type(optimizer).__module__.startswith("torch.optim.") and "step" not in vars(optimizer):
+        return partial(unwrap(type(optimizer).step), optimizer)
+    return optimizer.step

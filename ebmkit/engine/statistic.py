@@ -1,0 +1,21 @@
+"""A number that a training step gives, and who answers for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ebmkit.place import Path
+
+
+class Statistic(NamedTuple):
+    """Its name, the place in the spec that is blamed when it is not finite, and whether it is recorded or only
+    checked."""
+
+    name: str
+    path: Path
+    recorded: bool = True
+
+    @property
+    def turn(self) -> int:
+        """When a step computes it: chains come first, then what the objective reports, the loss, and its gradient."""
+        return 0 if self.path != ("objective",) else {"loss": 2, "gradient_norm": 3}.get(self.name, 1)

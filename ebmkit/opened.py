@@ -1,0 +1,89 @@
+"""A run folder in Python: an EBM that a spec trained, three lines away from your own code."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.load import load_spec
+from ebmkit.record import read_summary
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+
+    from ebmkit.engine.view import View
+    from ebmkit.plan import Plan
+
+
+class Run:
+    """What `ebmkit.open_run` gives. Nothing of it changes the run.
+
+    run = ebmkit.open_run("runs/quickstart/20261116T120000Z-0123abcd")
+    energy = run.model(x)
+    x = run.sample(1000)
+    """
+
+    def __init__(self, folder: Path, plugins: Sequence[str] = ()) -> None:
+        self.folder = folder
+        #: What `run.json` says: status, step, seed, results, sittings.
+        self.summary: dict[str, Any] = read_summary(folder)
+        self.plan: Plan = load_spec(folder / "resolved.yaml", plugins=plugins)
+
+    @property
+    def status(self) -> str:
+        """`finished`, or how the run was left."""
+        return str(self.summary["status"])
+
+    @property
+    def results(self) -> dict[str, float]:
+        """What was measured at the end."""
+        return dict(self.summary["results"])
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The spec with every default, as plain data."""
+        return self.plan.resolved
+
+    @cached_property
+    def view(self) -> View:
+        """The run as metrics and panels see it."""
+        from ebmkit.engine.sampling import give_kept_samples, view_of
+
+        view = view_of(self.plan, self.folder)
+        give_kept_samples(view, self.folder)
+        return view
+
+    @property
+    def model(self) -> nn.Module:
+        """The trained module, in eval mode: `(B, *event) -> (B,)` energies. The running mean where there is one."""
+        return self.view.parts.evaluated.eval()
+
+    @property
+    def metrics(self) -> dict[str, list[tuple[int, float]]]:
+        """Everything that was recorded, as `(step, value)` pairs by name."""
+        return {name: list(points) for name, points in self.view.history.series.items()}
+
+    @cached_property
+    def samples(self) -> Tensor:
+        """The samples that the run kept, `(n, *event)`."""
+        return self.view.samples(self.plan.spec.samples).cpu()
+
+    def sample(self, n: int, *, seed: int | None = None) -> Tensor:
+        """`n` fresh samples `(n, *event)`; the same ones for the same seed."""
+        from ebmkit.engine.streams import Streams
+        from ebmkit.engine.view import View
+
+        view = self.view
+        streams = Streams(self.plan.spec.seed if seed is None else seed, view.parts.device)
+        plan = dataclasses.replace(self.plan, spec=dataclasses.replace(self.plan.spec, samples=n))
+        return View(plan, view.parts, streams, view.history, self.folder).samples(n).cpu()
+
+
+def open_run(path: str | os.PathLike[str], *, plugins: Sequence[str] = ()) -> Run:
+    """The run in a folder. `plugins` names files, as `--plugin` does."""
+    return Run(Path(path), plugins)

@@ -1,0 +1,197 @@
+"""The report of a run: one HTML file that holds all it shows."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.place import Source
+from ebmkit.plan import resolved_yaml
+from ebmkit.report.frames import Frames, draw_frames
+from ebmkit.report.panel import Panel
+from ebmkit.report.panels import offered_panels
+from ebmkit.report.provenance import commands, duration, moment, provenance
+from ebmkit.report.recipe import recipe
+from ebmkit.report.style import THEME, night
+from ebmkit.report.svg import draw_svg
+from ebmkit.version import __version__
+
+if TYPE_CHECKING:
+    from ebmkit.engine.view import View
+
+#: A line of YAML: what it says, with `#` in quotes or within a word; then a comment.
+_LINE = re.compile(r"""((?:[^#'"]|'[^']*'|"(?:[^"\\]|\\.)*"|(?<=\S)#)*)((?<!\S)#.*)""")
+
+
+C = TypeVar("C", list[Any], dict[str, Any])
+
+
+class Result(NamedTuple):
+    """One measured number, what the spec claims of it, and whether all of that holds."""
+
+    name: Markup
+    value: str
+    claim: str
+    met: bool | None
+
+
+class Figure(NamedTuple):
+    """A numbered figure. Where there is none to see, `problem` says why."""
+
+    number: int
+    title: str
+    caption: str = ""
+    svg: Markup = Markup()
+    frames: Frames | None = None
+    problem: str = ""
+
+
+def write_report(view: View, summary: dict[str, Any], lock: str) -> str:
+    """The text of `report.html`. It needs nothing else, and tells nobody: its policy forbids every request.
+
+    `summary` is what `run.json` holds. What fails shows its error in its place: a page is not worth a run. The same
+    arguments give the same text.
+    """
+    environment = Environment(
+        loader=PackageLoader("ebmkit.report", "template"),
+        autoescape=True,  # names, comments and messages may be a stranger's
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["thousands"] = "{:,}".format
+    environment.filters["data_uri"] = lambda png: f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    script = _file(environment, "report.js")
+    panels = offered_panels(view)
+    squares = [_figure(panel, view, number) for number, panel in enumerate(_some(panels, wide=False), start=1)]
+    film = _film(view, number=len(squares) + 1)
+    first_wide = len(squares) + len(film) + 1
+    return environment.get_template("report.html").render(
+        version=__version__,
+        style=_file(environment, "report.css"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        theme=THEME,
+        night=night(),
+        name=view.plan.spec.name,
+        status=str(summary.get("status", "unknown")),
+        recipe=recipe(view),
+        facts=_facts(view, summary),
+        error=summary.get("error"),
+        warnings=_of(list, summary.get("warnings")),
+        results=_results(view, summary),
+        squares=squares,
+        film=film,
+        wides=[_figure(panel, view, number) for number, panel in enumerate(_some(panels, wide=True), first_wide)],
+        provenance=provenance(summary, lock),
+        commands=commands(summary),
+        ways=_ways(view, summary),
+        texts={
+            "As it was written": lines(_kept(view, "spec.yaml") or view.plan.tree.place.source.text),
+            "With every default, and its origin": lines(_kept(view, "resolved.yaml") or resolved_yaml(view.plan)),
+            "What it was made with": lines(lock),
+        },
+    )
+
+
+def lines(text: str) -> list[tuple[str, str]]:
+    """YAML line by line, each as what it says and the comment behind it."""
+    matches = [(line, _LINE.fullmatch(line)) for line in Source("", text.rstrip()).lines]
+    return [(match[1], match[2]) if match else (line, "") for line, match in matches]
+
+
+def _file(environment: Environment, name: str) -> Markup:
+    """A file of ours as it is."""
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, name)[0])
+
+
+def _kept(view: View, name: str) -> str | None:
+    """A file in the folder of the run. The plan of a run that is looked at again was not read from what its author
+    wrote."""
+    path = view.folder / name if view.folder else None
+    return path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else None
+
+
+def _some(panels: list[Panel], *, wide: bool) -> list[Panel]:
+    """Figures of one height stand together."""
+    return [panel for panel in panels if panel.wide == wide]
+
+
+def _figure(panel: Panel, view: View, number: int) -> Figure:
+    try:
+        svg, caption = draw_svg(panel, view, prefix=f"figure-{number}-")
+        return Figure(number, panel.title, caption, Markup(svg))
+    except (Exception, SystemExit) as error:
+        return Figure(number, panel.title, problem=f"Panel '{panel.name}' failed. {_words(error)}")
+
+
+def _film(view: View, number: int) -> list[Figure]:
+    """The figure that has a slider, if there is one."""
+    title = "Samples over training"
+    try:
+        frames = draw_frames(view)
+    except (Exception, SystemExit) as error:
+        return [Figure(number, title, problem=f"The samples could not be drawn. {_words(error)}")]
+    if frames is None:
+        return []
+    first, last = frames.frames[0].step, frames.frames[-1].step
+    same = "in the same shades" if frames.photographs else "on the same limits"
+    caption = f"Samples at {len(frames.frames)} moments from step {first:,} to step {last:,}, all {same}."
+    return [Figure(number, title, caption + (" Grey: held-out data." if frames.below else ""), frames=frames)]
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _of(kind: type[C], value: Any) -> C:
+    """The value if it is of this kind, else an empty one: `run.json` may be a stranger's, or of another version."""
+    return value if isinstance(value, kind) else kind()
+
+
+def _facts(view: View, summary: dict[str, Any]) -> list[str]:
+    """When, how long, how far, and which experiment."""
+    step, steps = summary.get("step"), summary.get("steps")
+    far = f"{step:,} of {steps:,} steps" if isinstance(step, int) and isinstance(steps, int) and step < steps else None
+    facts = (moment(summary.get("started")), duration(summary.get("seconds")), far, view.plan.hash[:8])
+    return [words for words in facts if words]
+
+
+def _results(view: View, summary: dict[str, Any]) -> list[Result]:
+    """What was measured, and claims about what was not."""
+    measured = _of(dict, summary.get("results"))
+    results = []
+    for name in dict.fromkeys([*measured, *(claim.metric for claim in view.plan.spec.expect)]):
+        value = measured.get(name)
+        claims = [claim for claim in view.plan.spec.expect if claim.metric == name]
+        met = all(is_met(claim, value) for claim in claims) if claims and isinstance(value, int | float) else None
+        shown = f"{value:.5g}" if isinstance(value, int | float) else "not measured" if value is None else str(value)
+        # A long name may be broken behind its underscores.
+        results.append(Result(Markup("_<wbr>").join(name.split("_")), shown, " and ".join(map(bounds, claims)), met))
+    return results
+
+
+def _ways(view: View, summary: dict[str, Any]) -> dict[str, str]:
+    """What one may want to type next."""
+    if view.folder is None:
+        return {}
+    folder = shlex.quote(str(view.folder))
+    for loaded in view.plan.plugins:
+        if isinstance(loaded.plugin.target, Path):  # a file that was named on the command line, and must be again
+            folder += f" --plugin {shlex.quote(str(loaded.plugin.target))}"
+    finished = summary.get("status") == "finished"
+    return {
+        **({} if finished else {"Go on with it": f"ebmkit resume {folder}"}),
+        **({"Draw from the model": f"ebmkit sample {folder} -n 1000 --out samples.npz"} if view.can_sample else {}),
+        **({"Make it again, and compare": f"ebmkit reproduce {folder}"} if finished else {}),
+        "Write this page anew": f"ebmkit report {folder}",
+    }

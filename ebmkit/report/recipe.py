@@ -1,0 +1,24 @@
+"""An experiment in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ebmkit.engine.view import View
+
+
+def recipe(view: View) -> list[str]:
+    """The components that matter, in the order in which they act."""
+    spec, sampler = view.plan.spec, view.plan.chain_sampler
+    return [
+        *([spec.data.component_name] if spec.data else []),
+        spec.model.component_name,
+        *([f"{spec.objective.component_name}, {_steps(view.step)}"] if spec.objective and spec.train else []),
+        *([f"{sampler.component_name}, {_steps(sampler.steps)}"] if sampler else []),
+        f"seed {spec.seed}",
+    ]
+
+
+def _steps(count: int) -> str:
+    return f"{count:,} step" + ("" if count == 1 else "s")

@@ -1,0 +1,93 @@
+"""A panel as SVG that can stand in a page beside others: in the page's colours, and with names of its own."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from ebmkit.report.panel import Panel
+from ebmkit.report.style import THEME, plain_matplotlib, tidy
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from ebmkit.engine.view import View
+
+#: Inches. Drawn so small that the letters can be read when a telephone shrinks the figure to its width.
+WIDTH, SQUARE, WIDE = 4.1, 3.95, 2.5
+#: Of the parts that are drawn in pixels.
+DPI = 200
+#: Beyond so many pieces, pixels are smaller than paths.
+PIECES = 300
+
+_COLORS = {light: f"var(--{name})" for name, (light, _) in THEME.items()} | {"#000000": "var(--ink)"}
+_COLOR = re.compile("#[0-9a-f]{6}")
+_REFERENCE = re.compile(r"url\(#")
+_NAMESPACE = re.compile(r"\{[^}]*\}")
+_PICTURE = "picture"
+
+
+def draw_svg(panel: Panel, view: View, prefix: str) -> tuple[str, str]:
+    """The markup of a figure whose ids all begin with `prefix`, and its caption. The same view gives the same bytes."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    with plain_matplotlib():
+        layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02)
+        figure = Figure(figsize=(WIDTH, WIDE if panel.wide else SQUARE), layout=layout)
+        canvas = FigureCanvasSVG(figure)  # no pyplot: its figures are global
+        axes = figure.add_subplot(facecolor="none")
+        caption = panel.draw(axes, view) or ""
+        tidy(axes)
+        _prepare(figure)
+        written = io.BytesIO()
+        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        canvas.print_figure(written, format="svg", dpi=DPI, facecolor="none", edgecolor="none", metadata=nothing)
+    root = ElementTree.fromstring(written.getvalue())
+    return _adopted(root, prefix), caption
+
+
+def _prepare(figure: Any) -> None:
+    """Pixels for what has too many pieces; a mark on what is a picture already, since pictures have no dark side."""
+    import numpy as np
+    from matplotlib.collections import Collection, PathCollection
+    from matplotlib.contour import ContourSet
+    from matplotlib.image import AxesImage
+
+    for artist in figure.findobj(Collection):
+        pieces = np.size(artist.get_offsets()) // 2 if isinstance(artist, PathCollection) else len(artist.get_paths())
+        if pieces > PIECES or (isinstance(artist, ContourSet) and artist.filled):
+            artist.set_rasterized(True)
+    for count, artist in enumerate(figure.findobj(AxesImage)):
+        artist.set_gid(f"{_PICTURE}{count}")
+
+
+def _adopted(root: Element, prefix: str) -> str:
+    """The tree as part of a page: no namespaces, no styles that would reach others, colours by name, ids of its own."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = _NAMESPACE.sub("", element.tag)
+        attributes = {_NAMESPACE.sub("", name): value for name, value in element.attrib.items()}
+        element.attrib.clear()
+        for name, value in attributes.items():
+            element.set(name, _own(name, value, prefix))
+        if element.tag == "image":
+            element.set("class", "picture" if attributes["id"].startswith(_PICTURE) else "pixels")
+    for size in ("width", "height"):  # the page decides; the view box keeps the form
+        del root.attrib[size]
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _own(name: str, value: str, prefix: str) -> str:
+    if name == "id":
+        return prefix + value
+    if name == "href":
+        return f"#{prefix}{value[1:]}" if value.startswith("#") else value.replace(" ", "")
+    value = _REFERENCE.sub(f"url(#{prefix}", value)
+    return _COLOR.sub(lambda color: _COLORS.get(color[0], color[0]), value)

@@ -1,0 +1,44 @@
+"""The shapes that a law is tried on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ebmkit.component import Component
+from ebmkit.kinds import Data, Event, Model, Noise, Sampler
+from ebmkit.testing.law import Inapplicable
+
+#: The dimensions in which slips show, and an image.
+EVENTS: tuple[Event, ...] = ((1,), (2,), (10,), (1, 4, 4))
+#: For models that take none of these: the first that fits.
+LARGER: tuple[Event, ...] = ((1, 8, 8), (1, 28, 28), (3, 32, 32))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A shape of states. Where a kind knows no states it is empty."""
+
+    event: Event
+
+    def __str__(self) -> str:
+        return f" on states of shape {self.event}" if self.event else ""
+
+
+def cases_of(component: Component) -> list[Case]:
+    """The shapes that a component takes, of those that there are. Raises `Inapplicable` for data that are not there."""
+    match component:
+        case Data():
+            missing = [str(path) for path in component.files() if not path.exists()]
+            if missing:
+                raise Inapplicable(f"the file {missing[0]!r} that it reads is not here")
+            return [Case(component.event())]
+        case Model() | Noise() if (fixed := component.event()) is not None:
+            return [Case(fixed)]
+        case Model():
+            fitting = [event for event in (*EVENTS, *LARGER) if component.refusal(event) is None]
+            return [Case(event) for event in fitting if event in EVENTS or event == fitting[0]]
+        case Sampler():
+            return [Case(event) for event in EVENTS if component.refusal(event) is None]
+    if component.component_kind in ("objective", "init", "noise", "metric"):
+        return [Case(event) for event in EVENTS]
+    return [Case(())]

@@ -1,0 +1,67 @@
+"""An instance of any component: its defaults, or what the example in its docstring says."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+from typing import Any
+
+from pydantic import TypeAdapter
+from ruamel.yaml import YAML
+
+from ebmkit.component import Component
+from ebmkit.plugins import Plugins
+from ebmkit.registry import Registry
+
+
+def instance(cls: type[Component], registry: Registry | None = None) -> Component:
+    """The component with all its defaults; where a parameter has none, as in its example."""
+    required = [
+        field.name
+        for field in dataclasses.fields(cls)  # type: ignore[arg-type]  # every component is a dataclass
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    ]
+    return from_example(cls, registry) if required else cls()
+
+
+def from_example(cls: type[Component], registry: Registry | None = None) -> Component:
+    """The component as the example in its docstring writes it, checked as a spec is."""
+    parameters = _uses(example_fragment(cls), cls.component_name)
+    if parameters is None:
+        raise ValueError(f"{cls.__qualname__}: its example uses no '{cls.component_name}'")
+    return _Maker(registry or Registry(Plugins())).make(cls, parameters)
+
+
+def example_fragment(cls: type[Component]) -> dict[str, Any]:
+    """The line behind `Example:` as plain data: one section of a spec."""
+    found = re.search(r"^Example: (.+)$", inspect.getdoc(cls) or "", re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{cls.__qualname__}: its docstring has no line 'Example: ...'")
+    fragment: dict[str, Any] = YAML(typ="safe").load(found[1])
+    return fragment
+
+
+def _uses(node: Any, name: str) -> dict[str, Any] | None:
+    """The parameters that stand beside `use: name`, anywhere inside. A plugin's name has its namespace in front."""
+    if isinstance(node, str):
+        return {} if node.rpartition(".")[2] == name else None
+    if isinstance(node, dict) and str(node.get("use")).rpartition(".")[2] == name:
+        return {key: value for key, value in node.items() if key != "use"}
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return next((found for value in inner if (found := _uses(value, name)) is not None), None)
+
+
+class _Maker:
+    """What pydantic calls back to where an annotation names a kind, as it does when a spec is checked."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+
+    def make(self, cls: type[Component], parameters: dict[str, Any]) -> Component:
+        return TypeAdapter(cls).validate_json(json.dumps(parameters), context=self)
+
+    def check_component(self, kind: str, value: Any) -> Component:
+        parameters = {"use": value} if isinstance(value, str) else dict(value)
+        return self.make(self.registry.find(kind, parameters.pop("use")), parameters)

@@ -1,0 +1,99 @@
+"""Somebody to work with: a model for a sampler or an objective, states for a model, data for whoever fits them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Generator, Tensor, nn
+
+from ebmkit.kinds import Event, Model, Objective, Sampler, Space
+from ebmkit.models.gaussian import Gaussian
+from ebmkit.models.mlp import MLP
+from ebmkit.plugins import Plugins
+from ebmkit.registry import Registry
+from ebmkit.testing.example import instance
+from ebmkit.testing.law import Inapplicable
+from ebmkit.testing.oracles import generator
+
+
+def gaussian(event: Event) -> Model:
+    """A Gaussian off the origin whose coordinates differ."""
+    variances = torch.linspace(0.5, 1.5, math.prod(event), dtype=torch.float64)
+    return Gaussian(mean=(0.5,) * len(variances), covariance=tuple(variances.tolist()), shape=event)
+
+
+def network(event: Event) -> Model:
+    """A small network, which has no symmetry that would hide a slip."""
+    return MLP(hidden=(8,))
+
+
+def model_for(component: Sampler | Objective, event: Event) -> tuple[Model, Event]:
+    """A model that the component can work with, and the shape of its states: this one, unless it fixes another.
+
+    Samplers get the Gaussian, because it can be drawn from; objectives a network. Those that need more get the first
+    registered model that offers it.
+    """
+    first = [gaussian(event), network(event)]
+    registered = (instance(entry.cls) for entry in Registry(Plugins()).entries("model"))
+    for model in (*(first if isinstance(component, Sampler) else reversed(first)), *registered):
+        assert isinstance(model, Model)
+        fixed = model.event() or event
+        if (
+            component.needs <= model.offers
+            and model.space in component.spaces
+            and model.conditioning == component.conditioning
+            and model.refusal(fixed) is None
+        ):
+            return model, fixed
+    raise Inapplicable(f"no registered model offers {', '.join(sorted(component.needs))} as it needs it")
+
+
+def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Module:
+    """The module, initialised from `seed`, in eval mode."""
+    with seeded(seed), default_dtype(dtype):
+        try:
+            module = model.build(event)
+        except ValueError as refusal:
+            raise Inapplicable(f"it refuses states of shape {event}: {refusal}") from refusal
+    return module.to(dtype).eval()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """torch initialises layers from its global generator: lend it a seed and put it back, as the engine does."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Oracles are compared to many digits, so that constants have to be made with as many."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def states(space: Space, n: int, event: Event, rng: Generator, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Random states of a space, `(n, *event)`."""
+    if space == "real":
+        return 1.5 * torch.randn(n, *event, generator=rng, dtype=dtype)
+    bits = torch.randint(2, (n, *event), generator=rng).to(dtype)
+    if space == "spin":
+        return 2 * bits - 1
+    if space == "binary":
+        return bits
+    raise Inapplicable(f"there are no states of space {space!r} to try it on yet")
+
+
+def data(event: Event, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Two hundred correlated points off the origin, `(200, *event)`."""
+    d, rng = math.prod(event), generator(0)
+    mixing = torch.randn(d, d, generator=rng, dtype=dtype) / math.sqrt(d) + torch.eye(d, dtype=dtype)
+    return (torch.randn(200, d, generator=rng, dtype=dtype) @ mixing + 0.5).view(-1, *event)

@@ -1,0 +1,98 @@
+"""A component before a law."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+
+from ebmkit.component import Component
+from ebmkit.errors.running import EnvironmentLacks
+from ebmkit.testing.case import cases_of
+from ebmkit.testing.example import instance
+from ebmkit.testing.law import Inapplicable, Law
+from ebmkit.testing.laws import laws_of
+
+
+class Broken(AssertionError):
+    """A component that breaks a law: which one, where, and what was seen."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One component before one law, in every case that it takes."""
+
+    component: Component
+    law: Law
+
+    def __str__(self) -> str:
+        return f"{self.component.component_kind}/{self.component.component_name}/{self.law.__name__}"
+
+    def run(self) -> None:
+        """Raises `Broken`, or `Inapplicable` when the law says nothing about the component in any case."""
+        reasons = []
+        cases = cases_of(self.component)
+        for case in cases:
+            try:
+                with torch.random.fork_rng(devices=[]):
+                    self.law(self.component, case)
+            except (Inapplicable, EnvironmentLacks) as reason:  # a GPU, or a package that is optional
+                reasons.append(str(reason))
+            except Exception as error:
+                seen = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+                who = f"{self.component.component_kind} '{self.component.component_name}'"
+                raise Broken(f"{who} breaks '{self.law.__name__}'{case}: {seen}. {self._sentence()}") from error
+        if len(reasons) == len(cases):
+            raise Inapplicable("; ".join(dict.fromkeys(reasons)) or "it takes no shape that there is a case for")
+
+    def _sentence(self) -> str:
+        """The law itself: the first paragraph of its docstring."""
+        return "The law: " + " ".join((inspect.getdoc(self.law) or "").partition("\n\n")[0].split())
+
+
+def trials(components: Iterable[Component | type[Component]]) -> list[Trial]:
+    """Each component before each law of its kind. Classes stand for their defaults, or for their example.
+
+    For pytest:
+
+        @pytest.mark.parametrize("trial", trials([MySampler]), ids=str)
+        def test_law(trial):
+            trial.run()
+    """
+    made = [component if isinstance(component, Component) else instance(component) for component in components]
+    return [Trial(component, law) for component in made for law in laws_of(component.component_kind)]
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a component stood before the laws of its kind, by the names of the laws."""
+
+    obeyed: list[str]
+    broken: dict[str, str]
+    inapplicable: dict[str, str]
+
+
+def examine(component: Component | type[Component]) -> Report:
+    """Try a component before every law of its kind, and say how it went."""
+    report = Report([], {}, {})
+    for trial in trials([component]):
+        name = trial.law.__name__
+        try:
+            trial.run()
+        except Inapplicable as reason:
+            report.inapplicable[name] = str(reason)
+        except Broken as broken:
+            report.broken[name] = str(broken)
+        else:
+            report.obeyed.append(name)
+    return report
+
+
+def check_component(component: Component | type[Component]) -> Report:
+    """As `examine`, but raise `Broken` with every law that the component breaks."""
+    report = examine(component)
+    if report.broken:
+        raise Broken("\n".join(report.broken.values()))
+    return report

@@ -1,0 +1,173 @@
+"""The verbs that work on run folders, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import ebmkit
+from ebmkit.cli import group
+
+SPEC = """\
+ebmkit: 1
+name: verbs
+seed: 5
+device: cpu
+data: {use: two_moons, size: 200, test_size: 200}
+model: {use: mlp, hidden: [8]}
+objective: nce
+train: {steps: 12, batch_size: 32, ema: 0.9}
+sampler: {use: langevin, steps: 5}
+samples: 50
+evaluate: [{use: mmd, samples: 50}]
+"""
+
+
+def invoke(*words):
+    return CliRunner().invoke(group, [str(word) for word in words], prog_name="ebmkit")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A finished and a paused run."""
+    folder = tmp_path_factory.mktemp("verbs")
+    (folder / "verbs.yaml").write_text(SPEC)
+    runs = ["--runs-dir", folder / "runs", "--quiet"]
+    finished = invoke("run", folder / "verbs.yaml", *runs)
+    paused = invoke("run", folder / "verbs.yaml", *runs, "--max-steps", 5, "--set", "seed=6")
+    assert (finished.exit_code, paused.exit_code) == (0, 0), finished.output + paused.output
+    return folder, Path(finished.stdout.strip()), Path(paused.stdout.strip())
+
+
+@pytest.fixture
+def copied(made, tmp_path):
+    """The same runs, to be changed."""
+    _, finished, paused = made
+    return shutil.copytree(finished, tmp_path / "finished"), shutil.copytree(paused, tmp_path / "paused")
+
+
+def test_runs_shows_what_there_is(made):
+    folder, finished, paused = made
+    told = invoke("runs", folder / "runs").stdout.splitlines()
+    assert len(told) == 3
+    assert any(str(finished) in line and "finished" in line and "12/12" in line and "mmd" in line for line in told)
+    assert any(str(paused) in line and "paused" in line and "5/12" in line for line in told)
+    rows = json.loads(invoke("runs", folder / "runs", "--json").stdout)
+    assert {row["status"] for row in rows} == {"finished", "paused"}
+
+
+def test_runs_knows_a_killed_run_and_a_damaged_one(copied):
+    finished, paused = copied
+    summary = json.loads((finished / "run.json").read_text())
+    (finished / "run.json").write_text(json.dumps(summary | {"status": "running"}))
+    (paused / "run.json").write_text("{")
+    told = invoke("runs", finished.parent).stdout
+    assert "killed" in told
+    assert "damaged" in told
+    assert "no runs in" in invoke("runs", finished / "samples").stdout
+
+
+def test_resume_goes_on_and_says_when_there_is_nothing_to_do(copied):
+    finished, paused = copied
+    result = invoke("resume", paused, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["status"], told["step"], len(told["sittings"])) == ("finished", 12, 2)
+    assert "is finished" in invoke("resume", finished).output
+    assert invoke("resume", finished.parent).exit_code == 2
+
+
+def test_resume_refuses_what_changed_and_shows_it(copied):
+    _, paused = copied
+    lock = paused / "lock.yaml"
+    lock.write_text(lock.read_text().replace("threads: 1", "threads: 7"))
+    refused = invoke("resume", paused)
+    assert refused.exit_code == 3
+    assert "threads: 7 -> 1" in refused.stderr
+    assert "E307" in refused.stderr
+    allowed = invoke("resume", paused, "--allow-drift", "--json")
+    assert allowed.exit_code == 0
+    assert json.loads(allowed.stdout)["sittings"][1]["drift"] == ["threads: 7 -> 1"]
+
+
+def test_evaluate_measures_again_and_anew(made):
+    _, finished, _ = made
+    results = json.loads((finished / "run.json").read_text())["results"]
+    again = invoke("evaluate", finished, "--json")
+    assert json.loads(again.stdout)["results"] == results
+    other = invoke("evaluate", finished, "--metric", "{use: sliced_wasserstein, samples: 50}", "--metric", "energy_gap")
+    assert other.exit_code == 0, other.output
+    assert {"sliced_wasserstein", "energy_gap"} <= {line.split()[0] for line in other.stdout.splitlines()}
+    assert invoke("evaluate", finished, "--metric", "mdd").exit_code == 2
+    assert json.loads((finished / "run.json").read_text())["results"] == results
+
+
+def test_report_is_written_anew_also_of_an_unfinished_run(copied):
+    finished, paused = copied
+    (finished / "report.html").unlink()
+    for folder in (finished, paused):
+        result = invoke("report", folder)
+        assert result.exit_code == 0, result.output
+        assert "</html>" in (folder / "report.html").read_text()
+
+
+def test_reproduce_compares_every_bit(made, tmp_path):
+    _, finished, paused = made
+    same = invoke("reproduce", finished, "--runs-dir", tmp_path)
+    assert same.exit_code == 0, same.output
+    assert "DIFFERENT" not in same.output
+    assert "same       checkpoint model.safetensors" in same.output
+    assert invoke("reproduce", paused).exit_code == 2
+    forged = shutil.copytree(finished, tmp_path / "forged")
+    with (forged / "metrics.jsonl").open("a") as file:
+        file.write("{}\n")
+    different = invoke("reproduce", forged, "--runs-dir", tmp_path)
+    assert different.exit_code == 6
+    assert "DIFFERENT  metrics.jsonl" in different.output
+    assert "E308" in different.output
+
+
+def test_diff_tells_spec_lock_and_results_apart(made):
+    _, finished, paused = made
+    told = json.loads(invoke("diff", finished, paused, "--json").stdout)
+    assert told["spec"] == [{"path": "seed", "one": 5, "other": 6}]
+    assert [row["path"] for row in told["lock"]] == ["experiment"]
+    assert {row["path"] for row in told["results"]} == {"mmd", "mmd_floor"}
+    assert "spec: the same" in invoke("diff", finished, finished).stdout
+
+
+def test_a_dry_run_writes_nothing(made, tmp_path, monkeypatch):
+    folder, _, _ = made
+    monkeypatch.chdir(tmp_path)
+    result = invoke("run", folder / "verbs.yaml", "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert "nothing was written" in result.output
+    assert not list(tmp_path.iterdir())
+    assert json.loads(invoke("run", folder / "verbs.yaml", "--dry-run", "--json").stdout)["steps"]
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"), [("90s", True), ("0.5h", True), ("1", True), ("soon", False), ("-3s", False)]
+)
+def test_times_are_understood(text, accepted, made, tmp_path):
+    folder, _, _ = made
+    result = invoke("run", folder / "verbs.yaml", "--runs-dir", tmp_path, "--max-time", text, "--quiet")
+    assert result.exit_code == (0 if accepted else 2), result.output
+
+
+def test_a_run_is_three_lines_away_from_python(made):
+    _, finished, _ = made
+    run = ebmkit.open_run(finished)
+    assert run.model(run.samples).shape == (50,)
+    assert run.sample(7, seed=1).shape == (7, 2)
+    assert run.sample(7, seed=1).equal(run.sample(7, seed=1))
+    assert not run.sample(7, seed=1).equal(run.sample(7, seed=2))
+    assert run.sample(50).equal(run.samples)
+    assert run.status == "finished"
+    assert run.results["mmd"] == run.summary["results"]["mmd"]
+    assert len(run.metrics["loss"]) == 12
+    assert run.spec["train"]["steps"] == 12

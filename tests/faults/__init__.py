@@ -1,0 +1,1 @@
+"""What a run survives: death, damage, drift."""

@@ -1,0 +1,82 @@
+"""Whatever a component keeps between two steps is in the checkpoint: each of them is trained with, left and resumed."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from ebmkit import load_spec
+from ebmkit.builtin import COMPONENTS
+from ebmkit.engine.limit import Limit
+from ebmkit.engine.session import resume, run
+from ebmkit.errors import Mistakes
+
+from .remains import different, ends
+
+BASE: dict[str, Any] = {
+    "ebmkit": 1,
+    "name": "tried",
+    "device": "cpu",
+    "data": {"use": "two_moons", "size": 200, "test_size": 100},
+    "model": {"use": "mlp", "hidden": [8]},
+    "objective": {"use": "mle", "sampler": {"use": "langevin", "steps": 3}, "init": {"use": "replay", "size": 64}},
+    "train": {"steps": 6, "batch_size": 16, "ema": 0.9, "optimizer": "adam"},
+    "samples": 16,
+    "samples_every": None,
+}
+
+#: Kind -> where in a spec one of it stands, and what it needs around it.
+PLACES: dict[str, tuple[str, dict[str, Any]]] = {
+    "model": ("model", {"objective": "nce"}),
+    "objective": ("objective", {}),
+    "sampler": ("objective.sampler", {}),
+    "init": ("objective.init", {}),
+    "noise": ("objective.noise", {"objective": {"use": "nce"}}),
+    "bregman": ("objective.generator", {"objective": {"use": "bregman"}}),
+    "optimizer": ("train.optimizer", {}),
+}
+
+#: Where a component cannot do without others, or wants states of another kind.
+OTHERWISE: list[dict[str, Any]] = [
+    {},
+    {"sampler": {"use": "langevin", "steps": 3}},
+    {"data": "digits", "objective": BASE["objective"]},
+    {"data": "digits", "objective": BASE["objective"], "model": {"use": "conv", "layers": [{"channels": 4}]}},
+]
+
+TRIED = [(kind, name) for kind in PLACES for name in COMPONENTS.get(kind, ("", ""))[1].split()]
+
+
+def spec_with(kind: str, name: str, other: dict[str, Any]) -> dict[str, Any]:
+    path, around = PLACES[kind]
+    spec: dict[str, Any] = deepcopy({**BASE, **around, **other})
+    *sections, last = path.split(".")
+    section = spec
+    for key in sections:
+        section = section[key]
+    section[last] = name
+    return spec
+
+
+def plan_with(kind: str, name: str):
+    """The first spec around the component that holds together."""
+    found = []
+    for other in OTHERWISE:
+        if kind == "model" and "model" in other:
+            continue
+        try:
+            return load_spec(spec_with(kind, name, other))
+        except Mistakes as mistakes:
+            found.append(str(mistakes))
+    return pytest.skip(found[0])
+
+
+@pytest.mark.parametrize(("kind", "name"), TRIED, ids=lambda word: word)
+def test_a_run_with_it_ends_where_the_undisturbed_one_ends(kind, name, tmp_path, undrawn):
+    plan = plan_with(kind, name)
+    undisturbed = run(plan, runs_dir=tmp_path / "undisturbed").folder
+    folder = run(plan, runs_dir=tmp_path / "left", limit=Limit(steps=3)).folder
+    resume(load_spec(folder / "resolved.yaml"), folder)
+    assert different(ends(folder), ends(undisturbed)) == []

@@ -1,0 +1,77 @@
+"""Data sets that break one law each."""
+
+import itertools
+
+import torch
+
+from ebmkit.api import Data, Dataset, component
+from ebmkit.testing import data as laws
+
+
+class Points(Data):
+    def event(self):
+        return (2,)
+
+    def load(self, split, rng):
+        return Dataset(torch.randn(20, 2, generator=rng))
+
+
+@component("flat")
+class Flat(Points):
+    def load(self, split, rng):
+        return Dataset(torch.randn(20, 1, 2, generator=rng))
+
+
+@component("infinite")
+class Infinite(Points):
+    def load(self, split, rng):
+        return Dataset(super().load(split, rng).x / 0)
+
+
+@component("not_binary")
+class NotBinary(Points):
+    space = "binary"
+
+
+@component("few_labels")
+class FewLabels(Points):
+    def load(self, split, rng):
+        return Dataset(super().load(split, rng).x, torch.zeros(3))
+
+
+@component("double")
+class Double(Points):
+    def load(self, split, rng):
+        return Dataset(super().load(split, rng).x.double())
+
+
+@component("own_seeds")
+class OwnSeeds(Points):
+    seeds = itertools.count()
+
+    def load(self, split, rng):
+        return super().load(split, torch.Generator().manual_seed(next(self.seeds)))
+
+
+@component("global_noise")
+class GlobalNoise(Points):
+    def load(self, split, rng):
+        return super().load(split, torch.default_generator)
+
+
+@component("one_split")
+class OneSplit(Points):
+    def load(self, split, rng):
+        return super().load(split, torch.Generator().manual_seed(0))
+
+
+PLANTED = [
+    (laws.loads_what_it_announces, Flat()),
+    (laws.loads_what_it_announces, Infinite()),
+    (laws.loads_what_it_announces, NotBinary()),
+    (laws.loads_what_it_announces, FewLabels()),
+    (laws.makes_float32_by_default, Double()),
+    (laws.is_deterministic, OwnSeeds()),
+    (laws.is_deterministic, GlobalNoise()),
+    (laws.keeps_its_splits_apart, OneSplit()),
+]

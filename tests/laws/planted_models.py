@@ -1,0 +1,143 @@
+"""Models that break one law each: a Gaussian with one thing wrong."""
+
+import random
+
+import torch
+from torch import nn
+
+from ebmkit.api import Model, component
+from ebmkit.nets.gaussian import GaussianEnergy
+from ebmkit.testing import models as laws
+
+
+def planted(net):
+    @component("planted")
+    class Planted(Model):
+        offers = frozenset({"energy", "gradient", "sample_exact", "log_z", "noised"})
+
+        def event(self):
+            return (2,)
+
+        def build(self, event):
+            return net(torch.tensor([0.5, -0.5]), torch.tensor([[1.0, 0.3], [0.3, 2.0]]), event)
+
+    return Planted()
+
+
+class Column(GaussianEnergy):
+    def forward(self, x):
+        return super().forward(x)[:, None]
+
+
+class Centred(GaussianEnergy):
+    def forward(self, x):
+        energy = super().forward(x)
+        return energy - energy.mean() if len(x) > 1 else energy
+
+
+class Single(GaussianEnergy):
+    def forward(self, x):
+        return super().forward(x).float()
+
+
+class Detached(GaussianEnergy):
+    def forward(self, x):
+        return super().forward(x) + x.detach().square().sum(1)
+
+
+class Doubled(GaussianEnergy):
+    def energy_and_grad(self, x):
+        energy, gradient = super().energy_and_grad(x)
+        return energy, 2 * gradient
+
+
+class FixedMean(GaussianEnergy):
+    def forward(self, x):
+        return super().forward(x + self.mean.detach() - self.mean)
+
+
+class PythonRandom(GaussianEnergy):
+    def __init__(self, mean, covariance, event):
+        super().__init__(mean + random.random(), covariance, event)
+
+
+class Forgetful(GaussianEnergy):
+    def __init__(self, mean, covariance, event):
+        super().__init__(mean, covariance, event)
+        self.shift = float(torch.randn(()))  # no buffer, so it is not saved
+
+    def forward(self, x):
+        return super().forward(x + self.shift)
+
+
+class Counting(GaussianEnergy):
+    def __init__(self, mean, covariance, event):
+        super().__init__(mean, covariance, event)
+        self.register_buffer("looks", torch.zeros(()))
+
+    def forward(self, x):
+        self.looks += 1
+        return super().forward(x)
+
+
+class Dropping(GaussianEnergy):
+    def forward(self, x):
+        return super().forward(nn.functional.dropout(x, 0.5, self.training))
+
+
+class OnTheHost(GaussianEnergy):
+    def forward(self, x):
+        return super().forward(x) + torch.zeros(len(x))
+
+
+class WrongConstant(GaussianEnergy):
+    def log_z(self):
+        return super().log_z() + 1e-4
+
+
+class FrozenConstant(GaussianEnergy):
+    """Right until training moves the parameters."""
+
+    def __init__(self, mean, covariance, event):
+        super().__init__(mean, covariance, event)
+        self.register_buffer("normaliser", super().log_z().detach())
+
+    def log_z(self):
+        return self.normaliser
+
+
+class Wide(GaussianEnergy):
+    def sample_exact(self, n, rng):
+        return 1.05 * super().sample_exact(n, rng)
+
+
+class Blurred(GaussianEnergy):
+    def noised(self, sigma):
+        return super().noised(sigma**0.5)
+
+
+class Entangled(GaussianEnergy):
+    def noised(self, sigma):
+        noised = super().noised(sigma)
+        noised.mean = self.mean
+        return noised
+
+
+PLANTED = [
+    (laws.gives_one_number_a_state, planted(Column)),
+    (laws.treats_states_apart, planted(Centred)),
+    (laws.keeps_the_dtype, planted(Single)),
+    (laws.has_the_gradient_of_differences, planted(Detached)),
+    (laws.has_the_gradient_by_hand, planted(Doubled)),
+    (laws.has_the_parameter_gradient_of_differences, planted(FixedMean)),
+    (laws.is_built_from_the_seed_alone, planted(PythonRandom)),
+    (laws.is_saved_whole, planted(Forgetful)),
+    (laws.is_not_changed_by_looking, planted(Counting)),
+    (laws.is_not_changed_by_looking, planted(Dropping)),
+    (laws.runs_on_the_device, planted(OnTheHost)),
+    (laws.has_the_normaliser_of_quadrature, planted(WrongConstant)),
+    (laws.has_the_normaliser_of_quadrature, planted(FrozenConstant)),
+    (laws.draws_from_its_density, planted(Wide)),
+    (laws.is_convolved_when_noised, planted(Blurred)),
+    (laws.is_convolved_when_noised, planted(Entangled)),
+]

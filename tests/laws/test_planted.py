@@ -1,0 +1,56 @@
+"""Every law catches what breaks it, and says who, which law and what was seen."""
+
+import pytest
+
+from ebmkit.kinds import KINDS
+from ebmkit.samplers.langevin import Langevin
+from ebmkit.testing import Broken, Trial, check_component, examine, laws_of
+from laws import (
+    planted_bregman,
+    planted_data,
+    planted_inits,
+    planted_metrics,
+    planted_models,
+    planted_noise,
+    planted_objectives,
+    planted_rest,
+    planted_samplers,
+)
+from laws.planted_devices import Item
+
+FILES = (
+    planted_bregman,
+    planted_data,
+    planted_inits,
+    planted_metrics,
+    planted_models,
+    planted_noise,
+    planted_objectives,
+    planted_rest,
+    planted_samplers,
+)
+PLANTED = [Trial(component, law) for file in FILES for law, component in file.PLANTED]
+
+
+@pytest.mark.parametrize("trial", PLANTED, ids=str)
+def test_what_breaks_a_law_is_caught(trial):
+    with pytest.raises(Broken) as caught:
+        trial.run()
+    said = str(caught.value)
+    assert f"{trial.component.component_kind} '{trial.component.component_name}'" in said
+    assert f"breaks '{trial.law.__name__}'" in said
+    assert "The law: " in said
+
+
+def test_no_law_is_without_something_that_breaks_it():
+    every = {law for kind in KINDS for law in laws_of(kind)}
+    assert every == {trial.law for trial in PLANTED}
+
+
+def test_a_component_is_examined_before_all_laws_of_its_kind():
+    report = examine(Item)
+    assert set(report.broken) == {"runs_on_the_device"}
+    assert {*report.obeyed, *report.broken, *report.inapplicable} == {law.__name__ for law in laws_of("sampler")}
+    with pytest.raises(Broken, match="sampler 'item' breaks 'runs_on_the_device'"):
+        check_component(Item())
+    assert check_component(Langevin(steps=3)).broken == {}
