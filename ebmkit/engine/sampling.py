@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
 from ebmkit.build import build
@@ -54,4 +55,8 @@ def give_kept_samples(view: View, run_folder: Path) -> None:
     kept, traces = run_folder / "samples/samples.safetensors", run_folder / "samples/traces.safetensors"
     if kept.is_file() and traces.is_file():
         with storing(kept):
-            view.give(load_tensors(kept.read_bytes())["x"], load_tensors(traces.read_bytes()))
+            contents = kept.read_bytes(), traces.read_bytes()
+        try:
+            view.give(load_tensors(contents[0])["x"], load_tensors(contents[1]))
+        except (SafetensorError, KeyError) as error:
+            raise StorageFailed(f"{kept.parent}: the samples in it are damaged: {error}") from error

@@ -117,6 +117,7 @@ class Stage:
 def _step_of(optimizer: Optimizer) -> Callable[[], Any]:
     """`optimizer.step` without what torch wraps around its own optimizers for a profiler: that takes half as long as a
     step where the network is small."""
-    if type(optimizer).__module__.startswith("torch.optim.") and "step" not in vars(optimizer):
+    hooked = optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks or "step" in vars(optimizer)
+    if type(optimizer).__module__.startswith("torch.optim.") and not hooked:
         return partial(unwrap(type(optimizer).step), optimizer)
     return optimizer.step

@@ -17,5 +17,7 @@ class Statistic(NamedTuple):
 
     @property
     def turn(self) -> int:
-        """When a step computes it: chains come first, then what the objective reports, the loss, and its gradient."""
+        """When a step computes it: first chains, then what the objective reports, the loss, its gradient, weights."""
+        if self.path[-1] == "optimizer":
+            return 4
         return 0 if self.path != ("objective",) else {"loss": 2, "gradient_norm": 3}.get(self.name, 1)

@@ -22,3 +22,8 @@ class Contrast(nn.Module):
         log_u = -model(x) - self.log_z - self.noise.log_prob(x)
         at_data, at_noise = log_u.split([len(batch), count])
         return at_data, at_noise
+
+    def metrics(self, at_data: Tensor, at_noise: Tensor) -> dict[str, Tensor]:
+        """The normaliser, and the mean log ratios: an infinite energy shows in these, where the loss may swallow it."""
+        ratios = {"log_ratio_data": at_data.detach().mean(), "log_ratio_noise": at_noise.detach().mean()}
+        return {"log_z": self.log_z.detach(), **ratios}

@@ -51,4 +51,4 @@ class BregmanRatioMatching(Objective):
         count = max(1, round(self.noise_ratio * len(batch)))
         at_data, at_noise = contrast.log_ratios(model, batch, count, context.rng)
         value = self.generator.s0(at_noise).mean() - self.generator.s1(at_data).mean()
-        return Loss(value, {"log_z": contrast.log_z.detach()})
+        return Loss(value, contrast.metrics(at_data, at_noise))

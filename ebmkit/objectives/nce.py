@@ -49,4 +49,4 @@ class NCE(Objective):
         contrast = cast("Contrast", context.extras)
         at_data, at_noise = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context.rng)
         value = softplus(log(r) - at_data).mean() + r * softplus(at_noise - log(r)).mean()
-        return Loss(value, {"log_z": contrast.log_z.detach()})
+        return Loss(value, contrast.metrics(at_data, at_noise))

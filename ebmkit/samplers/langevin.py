@@ -77,5 +77,5 @@ class Langevin(Sampler):
         # The noise becomes the new position in place: one allocation a step.
         x = torch.empty_like(x).normal_(0, noise_std, generator=rng).add_(drift, alpha=-self.step_size).add_(x)
         if self.clamp is not None:
-            x.clamp_(*self.clamp)
+            x = x.clamp(*self.clamp).add_(x - x)  # inf - inf is not a number: what ran away is not brought back
         return LangevinState(x), StepInfo(value, gradient)

@@ -121,8 +121,21 @@ SITES = [
         help="the gradient of 'offset' of the extras is not finite",
     ),
     # The energy of one point, under the objectives of ebmkit.
-    Site("nce", {**net(7), "objective": "nce"}, "objective 'nce': loss became nan at step 7", "nce", 6),
-    Site("bregman", {**net(3, value="inf"), "objective": "bregman"}, "objective 'bregman': loss became", "bregman", 0),
+    Site("nce", {**net(7), "objective": "nce"}, "objective 'nce': log_ratio_data became nan at step 7", "nce", 6),
+    Site(
+        "nce at -inf, which the loss alone would take for certainty",
+        {**net(7, value="-inf"), "objective": "nce"},
+        "objective 'nce': log_ratio_data became inf at step 7",
+        "nce",
+        6,
+    ),
+    Site(
+        "bregman",
+        {**net(3, value="inf"), "objective": "bregman"},
+        "objective 'bregman': log_ratio_data became -inf at step 3",
+        "bregman",
+        0,
+    ),
     Site(
         "mle",
         {**net(8, value="inf"), "objective": {**CHAINS, "init": "replay"}},
@@ -219,14 +232,14 @@ SITES = [
     Site(
         "log density of the noise",
         {"objective": {"use": "nce", "noise": {"use": "poison.density", "at": 7}}},
-        "objective 'nce': loss became nan at step 7",
+        "objective 'nce': log_ratio_data became nan at step 7",
         "nce",
         6,
     ),
     Site(
         "sample of the noise",
         {"objective": {"use": "nce", "noise": {"use": "poison.density", "where": "sample", "at": 4, "value": "inf"}}},
-        "objective 'nce': loss became nan at step 4",
+        "objective 'nce': log_ratio_noise became nan at step 4",
         "nce",
         3,
     ),
@@ -395,6 +408,12 @@ def test_on_a_device_that_is_read_a_step_later_numbers_are_found_a_step_later(la
             history.check(1, weights, torch.tensor(torch.inf))
         assert told == [("a weight", 1)]
     history._coming.clear()
+    if lag:
+        history.add(3, names, [torch.tensor(torch.nan), torch.tensor(1.0)])
+        history.check(3, weights, torch.tensor(torch.nan))
+        with pytest.raises(Diverged):
+            history.settle()
+        assert told[-1] == ("loss", 3)  # of which the weight was made
     with pytest.raises(Diverged):
         history._land(3, names, [torch.nan, torch.nan])
     assert told[-1] == ("first", 3)  # of which the loss was made
