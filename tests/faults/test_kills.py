@@ -119,6 +119,7 @@ def test_a_kill_of_the_pictures(nursery, undisturbed, tmp_path):
     assert different(remains(sole(runs)), remains(sole(tmp_path / "whole"))) == []
 
 
+@pytest.mark.long
 def test_a_real_process_killed_while_it_imports_leaves_nothing_and_later_a_run_that_goes_on(undisturbed, tmp_path):
     """Nothing is forked here: what a user types, from a cold start."""
     command, spec = [sys.executable, "-m", "ebmkit"], undisturbed["short"].spec
