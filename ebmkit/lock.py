@@ -6,6 +6,7 @@ import hashlib
 import io
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
             }
             for loaded in plan.plugins
         },
-        "data": {str(path): _sha256(path) for path in (plan.spec.data.files() if plan.spec.data else ())},
+        "data": data_files(plan),
         "device": _device(parts.device),
         "cpu": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         "threads": parts.threads,
@@ -59,7 +60,12 @@ def to_yaml(content: dict[str, Any]) -> str:
     return text.getvalue()
 
 
-def drift(folder: Path, now: dict[str, Any]) -> list[str]:
+def data_files(plan: Plan) -> dict[str, str]:
+    """The files that the data of a plan are read from, with their SHA-256."""
+    return {str(path): _sha256(path) for path in (plan.spec.data.files() if plan.spec.data else ())}
+
+
+def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> list[str]:
     """What binds a run and is not what its `lock.yaml` says, in words."""
     path = folder / "lock.yaml"
     with storing(path):
@@ -70,7 +76,7 @@ def drift(folder: Path, now: dict[str, Any]) -> list[str]:
             raise ValueError("not what ebmkit writes")
     except (YAMLError, ValueError, RecursionError) as error:
         raise StorageFailed(f"{path}: damaged: {error}") from error
-    before, after = ({key: content.get(key) for key in BINDING} for content in (then, now))
+    before, after = ({key: content.get(key) for key in keys} for content in (then, now))
     return [str(difference) for difference in differences(before, after)]
 
 

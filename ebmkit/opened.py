@@ -34,6 +34,9 @@ class Run:
         self.summary: dict[str, Any] = read_summary(folder)
         self.plan: Plan = load_spec(folder / "resolved.yaml", plugins=plugins)
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, {self.status}, step {self.summary['step']})"
+
     @property
     def status(self) -> str:
         """`finished`, or how the run was left."""

@@ -24,7 +24,7 @@ VERBS = {
         "sample": "Draw from a trained model, or from one that needs no training.",
         "evaluate": "Measure a run again, with its own metrics or others.",
         "report": "Write the page of a run anew.",
-        "reproduce": "Make a run again from its lock, and compare bit for bit.",
+        "reproduce": "Make a run again, and compare bit for bit.",
         "diff": "How two runs differ: specs, locks, results.",
     },
     "Specs": {

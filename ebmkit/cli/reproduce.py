@@ -35,6 +35,8 @@ def command(run: Path, runs_dir: Path, allow_drift: bool, plugins: tuple[str, ..
     found = compare(run, again.folder)
     for thing, same in found.items():
         click.echo(f"{'same' if same else 'DIFFERENT':<10} {thing}", err=as_json)
-    if not all(found.values()):
+    if all(found.values()):
+        click.echo(f"identical: {len(found)} files", err=as_json)
+    else:
         different = ", ".join(thing for thing, same in found.items() if not same)
         raise NotReproduced(f"{again.folder} differs from {run}: {different}")

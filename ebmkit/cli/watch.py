@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -29,7 +30,7 @@ class Watch:
     """
 
     def __init__(self, *, quiet: bool, as_json: bool) -> None:
-        self.console = Console(stderr=as_json, quiet=quiet)
+        self.console = Screen(stderr=as_json, quiet=quiet)
         self.quiet = quiet
         self.as_json = as_json
         self._live: Bar | Status | None = None
@@ -91,6 +92,14 @@ class Watch:
             self._show(None)  # gives the terminal its cursor back, whatever happened
             if error is not None and self._folder:
                 self.say(f"what there is so far  {self._folder}")
+
+
+class Screen(Console):
+    """A console whose reader may go away: `ebmkit run spec.yaml | head` goes on training, unseen."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 class Bar(Progress):

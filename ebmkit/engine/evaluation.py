@@ -69,6 +69,8 @@ class Evaluation:
         path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
         with Blame(plan, ("evaluate", index)), view.drawing_from(path):
             values = {name: float(value) for name, value in metric.measure(view).items()}
+            if set(values) != set(metric.results()):
+                raise ValueError(f"it measured {', '.join(values)}, and announces {', '.join(metric.results())}")
         for name, value in values.items():
             if not math.isfinite(value):
                 raise Diverged(

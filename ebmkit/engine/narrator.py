@@ -88,6 +88,8 @@ def resume_command(record: Record) -> str:
     """What to type to go on with a run."""
     files = [str(loaded.plugin.target) for loaded in record.plan.plugins if isinstance(loaded.plugin.target, Path)]
     words = ["ebmkit", "resume", str(record.folder), *(word for file in files for word in ("--plugin", file))]
+    if any(sitting.drift for sitting in record.sittings):
+        words.append("--allow-drift")
     return shlex.join(words)
 
 
@@ -125,7 +127,9 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         extra = f": {_count(own, 'parameter')} of its own" if own else ""
         lines.append(("objective", spec.objective.component_name + extra))
     for stage in spec.stages:
-        batches = f"{_count(stage.steps, 'step')} of {_count(stage.batch_size, 'point')}"
+        size = min(stage.batch_size, len(parts.train) if parts.train is not None else stage.batch_size)
+        batches = f"{_count(stage.steps, 'step')} of {_count(size, 'point')}"
+        batches += ", which are all there are" if size < stage.batch_size else ""
         lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
     if sampler := plan.chain_sampler:
         chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"

@@ -45,7 +45,7 @@ class Rehearsal:
         if self.steps:
             each = ", ".join(f"{1000 * seconds:.3g} ms" for seconds in self.steps)
             lines.append(f"one step   {each}; the training takes about {duration(self.seconds)}")
-        return "\n".join([*lines, "all parts work together; nothing was written"])
+        return "\n".join([*lines, "model, objective, optimizer and sampler work together; nothing was written"])
 
     def as_json(self) -> str:
         """For programs."""

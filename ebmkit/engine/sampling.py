@@ -17,7 +17,8 @@ from ebmkit.engine.history import History
 from ebmkit.engine.state import fitting, restore_weights
 from ebmkit.engine.streams import Streams
 from ebmkit.engine.view import View
-from ebmkit.errors.running import StorageFailed
+from ebmkit.errors.running import Drifted, StorageFailed
+from ebmkit.lock import data_files, drift
 from ebmkit.plan import Plan
 from ebmkit.storage import storing
 
@@ -39,6 +40,8 @@ def view_of(
     parts = build(plan)
     history = History(plan.spec.steps, lambda step, values: None, partial(explain, plan, parts), lag=0)
     if run_folder:
+        if differing := drift(run_folder, {"data": data_files(plan)}, keys=["data"]):
+            raise Drifted(f"the data are not those of {run_folder}: " + "; ".join(differing))
         saved = checkpoint.latest(run_folder / "checkpoints", plan.hash, say)
         if saved is None:
             raise StorageFailed(f"{run_folder}: nothing was saved there yet")

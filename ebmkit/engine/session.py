@@ -79,6 +79,9 @@ def resume(
         # Where drift is allowed, what was saved may be of the experiment that the run was begun with.
         experiment = None if differing else plan.hash
         with signals.between_steps(), Record.reopen(folder, plan, differing) as record:
+            for difference in differing:
+                record.warnings.append(f"allowed to differ from how the run was begun: {difference}")
+                _tell(record, progress, f"warning: {record.warnings[-1]}")
             saved = checkpoint.latest(folder / "checkpoints", experiment, partial(_tell, record, progress))
             if record.step > (step := saved.step if saved else 0):
                 _tell(record, progress, f"warning: step {record.step} had been saved; going back to step {step}")

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: Ctrl-C, the wish of the system, and a terminal that was closed.
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 #: A bar hides it.
 SHOW_CURSOR = b"\x1b[?25h"
@@ -75,7 +76,8 @@ class Signals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # elsewhere Python has no signals
-            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+            wanted = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # as nohup does
+            self._before = {number: signal.signal(number, self._handle) for number in wanted}
         return self
 
     def __exit__(

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 #: Of each group. Enough for a smooth histogram, and quick even where an energy is a deep network.
 POINTS = 2000
 BINS = 80
-LOOKS = {"training data": (DATA, ":"), "held-out data": (DATA, "-"), "samples": (SAMPLES, "-"), "noise": (FAINT, "-")}
+LOOKS = {
+    "training data": (DATA, ":"),
+    "held-out data": (DATA, "-"),
+    "samples": (SAMPLES, "-"),
+    "chain starts": (FAINT, "-"),
+}
 
 
 def panels(view: View) -> list[Panel]:
@@ -35,7 +40,7 @@ def draw_energies(axes: Any, view: View) -> str:
     groups = {name: view.energy(x).cpu().double().numpy() for name, x in _groups(view)}
     finite = {name: values[np.isfinite(values)] for name, values in groups.items()}
     shown = {name: values for name, values in finite.items() if len(values)}
-    near = np.concatenate([values for name, values in shown.items() if name != "noise"])
+    near = np.concatenate([values for name, values in shown.items() if name != "chain starts"])
     everything = np.concatenate([*shown.values()])
     low = float(everything.min())
     high = min(low + 2 * (float(np.quantile(near, 0.99)) - low), float(everything.max()))
@@ -43,8 +48,8 @@ def draw_energies(axes: Any, view: View) -> str:
     axes.set(xlabel="energy", yticks=[])
     legend(axes)
     beyond = {name: float((values > high).mean()) for name, values in shown.items()}
-    if beyond.get("noise", 0) > 0.1:
-        _in_the_corner(axes, shown, low, float(np.quantile(shown["noise"], 0.99)))
+    if beyond.get("chain starts", 0) > 0.1:
+        _in_the_corner(axes, shown, low, float(np.quantile(shown["chain starts"], 0.99)))
     means = [f"{name} {spread(values)}" for name, values in shown.items()]
     outside = [f"{share:.1%} of {name}" for name, share in beyond.items() if share]
     lost = [
@@ -60,7 +65,7 @@ def draw_energies(axes: Any, view: View) -> str:
 def _in_the_corner(axes: Any, groups: dict[str, ndarray], low: float, high: float) -> None:
     """All of it, so high that the noise is seen; the rest is narrow there, and leaves at the top."""
     corner = axes.inset_axes((0.6, 0.45, 0.385, 0.43))
-    tallest = _histograms(corner, groups, low, high)["noise"]
+    tallest = _histograms(corner, groups, low, high)["chain starts"]
     tidy(corner)
     corner.set(yticks=[], facecolor="none", ylim=(0, 1.5 * tallest))
     corner.locator_params(axis="x", nbins=4)
@@ -74,7 +79,7 @@ def _groups(view: View) -> Iterator[tuple[str, Tensor]]:
             yield name, points[:POINTS]
     if view.can_sample:
         yield "samples", view.samples(min(POINTS, view.plan.spec.samples))
-        yield "noise", view.starts(POINTS)
+        yield "chain starts", view.starts(POINTS)
 
 
 def _histograms(axes: Any, groups: dict[str, ndarray], low: float, high: float) -> dict[str, float]:

@@ -171,3 +171,34 @@ def test_a_run_is_three_lines_away_from_python(made):
     assert run.results["mmd"] == run.summary["results"]["mmd"]
     assert len(run.metrics["loss"]) == 12
     assert run.spec["train"]["steps"] == 12
+
+
+def test_other_data_than_those_of_the_run_are_not_taken_for_them(tmp_path, monkeypatch):
+    import numpy as np
+
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(100, 2)).astype(np.float32)
+    np.savez("own.npz", x=rows)
+    Path("own.yaml").write_text(
+        SPEC.replace("{use: two_moons, size: 200, test_size: 200}", "{use: npz, path: own.npz}")
+    )
+    folder = invoke("run", "own.yaml", "--quiet").stdout.strip()
+    assert invoke("evaluate", folder, "--metric", "{use: mmd, samples: 20}").exit_code == 0
+    page = Path(folder, "report.html").read_bytes()
+    np.savez("own.npz", x=rows + 40)
+    for verb in ("evaluate", "report"):
+        refused = invoke(verb, folder)
+        assert refused.exit_code == 3, verb
+        assert "the data are not those of" in refused.stderr
+    assert Path(folder, "report.html").read_bytes() == page
+
+
+def test_drift_that_was_allowed_is_told_everywhere(copied):
+    _, paused = copied
+    lock = paused / "lock.yaml"
+    lock.write_text(lock.read_text().replace("threads: 1", "threads: 7"))
+    again = invoke("resume", paused, "--allow-drift", "--max-steps", 1)
+    assert "allowed to differ from how the run was begun: threads: 7 -> 1" in again.output
+    assert f"ebmkit resume {paused} --allow-drift" in again.output
+    assert "threads: 7 -> 1" in (paused / "log.txt").read_text()
+    assert json.loads((paused / "run.json").read_text())["warnings"]

@@ -89,6 +89,17 @@ class Infinite(Metric):
         return {"infinite": float("inf")}
 
 
+@component("liar")
+class Liar(Metric):
+    """Announces one thing and measures another."""
+
+    def results(self):
+        return ("announced",)
+
+    def measure(self, view):
+        return {"other": 1.0}
+
+
 @component("unbuildable")
 class Unbuildable(Model):
     """Cannot be built."""

@@ -125,6 +125,13 @@ def test_a_metric_that_is_not_finite_stops_the_run_after_the_weights_are_safe(sm
     assert list(tmp_path.glob("*/*/checkpoints/*/manifest.json"))
 
 
+def test_a_metric_has_to_measure_what_it_announces(small, plan_of, tmp_path):
+    small["evaluate"] = ["faulty.liar"]
+    small["expect"] = [{"metric": "announced", "below": 1}]
+    with pytest.raises(ComponentFailed, match="it measured other, and announces announced"):
+        run(plan_of(small), runs_dir=tmp_path)
+
+
 def test_samples_that_run_away_are_named(small, plan_of, tmp_path):
     small["sampler"] = {"use": "langevin", "steps": 200, "step_size": 1e6}
     with pytest.raises(Diverged, match="sampler 'langevin': 50 of 50 samples are not finite") as caught:

@@ -128,7 +128,7 @@ def test_sample_overwrites_only_by_force_and_refuses_what_it_cannot_do(folder):
     assert invoke("sample", str(folder), "-n", "7", "--out", "h.npy").exit_code == 2
 
 
-@pytest.mark.parametrize(("number", "exit_status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "exit_status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_end_a_run_and_say_so(tmp_path, number, exit_status):
     command = [sys.executable, "-m", "ebmkit", "run", "quickstart", "--set", "train.steps=1000000"]
     running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -147,3 +147,13 @@ def test_signals_end_a_run_and_say_so(tmp_path, number, exit_status):
     record = json.loads((folder / "run.json").read_text())
     assert record["status"] == "interrupted"
     assert (folder / f"checkpoints/step-{record['step']:06d}/manifest.json").is_file()
+
+
+def test_a_reader_that_goes_away_does_not_end_the_run(folder):
+    words = [sys.executable, "-m", "ebmkit", "run", "verb.yaml", "--set", "train.steps=400"]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running.stdout.readline()
+    running.stdout.close()  # as `head` does
+    assert running.wait(timeout=60) == 0, running.stderr.read()
+    (path,) = folder.glob("runs/verb/*/run.json")
+    assert json.loads(path.read_text())["status"] == "finished"

@@ -125,7 +125,7 @@ def test_figures_are_numbered_in_order_and_their_captions_hold_the_numbers(page,
     energies = view.energy(kept).double()
     said = found["Energies"][1].replace("\N{NO-BREAK SPACE}", " ")
     assert f"samples {energies.mean():.3g} ± " in said
-    for group in ("training data", "held-out data", "noise"):
+    for group in ("training data", "held-out data", "chain starts"):
         assert group in said
 
 

@@ -69,15 +69,15 @@ def test_histograms_of_energies_have_area_one_as_far_as_they_are_shown(axes):
     noise = view.energy(view.starts(energies.POINTS))
     inside = float((noise <= high).double().mean())
     assert 0 < inside < 0.5  # noise is so wide that most of it is cut off
-    assert area(axes, "noise") == pytest.approx(inside, abs=1e-9)
+    assert area(axes, "chain starts") == pytest.approx(inside, abs=1e-9)
     for name, points in (("training data", view.data("train")), ("held-out data", view.data("test"))):
         assert area(axes, name) == pytest.approx(1, abs=0.011)
         energy = view.energy(points).numpy()
         assert f"{name} {energy.mean():.3g} ± {energy.std():.3g}" in words
-    assert f"{1 - inside:.1%} of noise" in words
+    assert f"{1 - inside:.1%} of chain starts" in words
     # Whatever is cut off is seen in the corner.
     (corner,) = axes.child_axes
-    assert area(corner, "noise") == pytest.approx(0.99, abs=0.002)
+    assert area(corner, "chain starts") == pytest.approx(0.99, abs=0.002)
 
 
 def test_near_noise_needs_no_corner(axes):
@@ -85,7 +85,7 @@ def test_near_noise_needs_no_corner(axes):
     view.starts = view.samples
     words = energies.draw_energies(axes, view)
     assert not axes.child_axes
-    assert area(axes, "noise") == pytest.approx(1, abs=0.011)
+    assert area(axes, "chain starts") == pytest.approx(1, abs=0.011)
     assert "Not finite" not in words
 
 
@@ -95,7 +95,7 @@ def test_energies_that_are_not_finite_are_counted(axes):
     view.energy = lambda x: torch.where(x[:, 0] > 3, math.inf, energy(x))
     lost = int((view.starts(energies.POINTS)[:, 0] > 3).sum())
     assert lost > 10
-    assert energies.draw_energies(axes, view).endswith(f" Not finite: {lost} of noise.")
+    assert energies.draw_energies(axes, view).endswith(f" Not finite: {lost} of chain starts.")
 
 
 def test_the_density_on_the_line_is_normalised_and_lies_on_the_histograms(axes):
