@@ -167,6 +167,19 @@ def _resident(data: Tensor | None, device: torch.device) -> Tensor | None:
     return data.to(device)
 
 
+@contextmanager
+def settings_kept() -> Iterator[None]:
+    """Around a run: what `build` sets for the whole process is put back, for whoever goes on in it."""
+    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    filled = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(strict)
+        torch.utils.deterministic.fill_uninitialized_memory = filled  # type: ignore[attr-defined]
+
+
 def _insist_on_determinism(wanted: bool) -> None:
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it

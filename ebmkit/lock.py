@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from ebmkit.build import Parts
 from ebmkit.differences import differences
+from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import StorageFailed
 from ebmkit.plan import Plan
 from ebmkit.storage import storing
+from ebmkit.text import parse, read
 
 #: What changes bits. A run goes on only where these are the same.
 BINDING = ("experiment", "packages", "plugins", "device", "cpu", "threads", "data")
@@ -69,12 +70,12 @@ def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> l
     """What binds a run and is not what its `lock.yaml` says, in words."""
     path = folder / "lock.yaml"
     with storing(path):
-        content = path.read_bytes()
+        path.stat()
     try:
-        then = YAML(typ="safe", pure=True).load(content.decode())
+        then = parse(read(str(path))).plain()  # bounded, as the run may come from a stranger
         if not isinstance(then, dict):
             raise ValueError("not what ebmkit writes")
-    except (YAMLError, ValueError, RecursionError) as error:
+    except (EbmkitError, Mistakes, ValueError) as error:
         raise StorageFailed(f"{path}: damaged: {error}") from error
     before, after = ({key: content.get(key) for key in keys} for content in (then, now))
     return [str(difference) for difference in differences(before, after)]

@@ -68,6 +68,8 @@ class Record:
         self.error = ""
         self.sittings: list[Sitting] = []
         self._began = datetime.now(UTC)
+        if (folder / "log.txt").is_symlink():  # a stranger's run may want us to write elsewhere
+            raise StorageFailed(f"{folder / 'log.txt'}: a link, not a file")
         self._occupied = Occupied(folder)
         with storing(folder):
             self._log = (folder / "log.txt").open("a", encoding="utf-8", buffering=1)

@@ -87,7 +87,7 @@ def sweep(folder: Path) -> None:
     have the folder to themselves."""
     with storing(folder):
         for path in [*folder.glob(".*"), *folder.glob("*/.*")]:
-            if LEFT.fullmatch(path.name):
+            if LEFT.fullmatch(path.name) and not path.parent.is_symlink():  # nothing outside
                 _delete(path)
 
 

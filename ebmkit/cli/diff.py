@@ -41,14 +41,14 @@ def command(one: Path, other: Path, as_json: bool) -> None:
 
 
 def _yaml(path: Path) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from ebmkit.errors import EbmkitError, Mistakes
+    from ebmkit.text import parse, read
 
     with storing(path):
-        text = path.read_text(encoding="utf-8")
+        path.stat()
     try:
-        return YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, RecursionError) as error:
+        return parse(read(str(path))).plain()
+    except (EbmkitError, Mistakes) as error:
         raise StorageFailed(f"{path}: damaged: {error}") from error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from ebmkit.build import Parts, build
+from ebmkit.build import Parts, build, settings_kept
 from ebmkit.engine import checkpoint
 from ebmkit.engine.checkpoint import Saved
 from ebmkit.engine.concerns import Concerns
@@ -49,7 +49,7 @@ def run(
     `like` is a run whose bits are wanted: refused where they cannot be had.
     """
     progress = progress or Silent()
-    with Signals() as signals:
+    with settings_kept(), Signals() as signals:
         parts = build(plan)
         locked = lock(plan, parts)
         if like and (differing := drift(like, locked)):
@@ -71,7 +71,7 @@ def resume(
 ) -> Record:
     """Go on with the run in `folder`, whose plan this is, from its last sound checkpoint."""
     progress = progress or Silent()
-    with Signals() as signals:
+    with settings_kept(), Signals() as signals:
         parts = build(plan)
         differing = drift(folder, lock(plan, parts))
         if differing and not allow_drift:

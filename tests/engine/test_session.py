@@ -279,3 +279,42 @@ def test_training_is_the_loop_one_would_write_by_hand(small, plan_of, tmp_path):
         names = [key for key, _ in parts.model.named_parameters()]
         assert all(torch.allclose(saved[key], value, atol=1e-6) for key, value in zip(names, expected, strict=True))
         assert any(not torch.allclose(saved[key], start) for key, start in build(plan).model.state_dict().items())
+
+
+def test_a_run_leaves_the_settings_of_the_process_as_they_were(small, plan_of, tmp_path):
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(2)
+    torch.use_deterministic_algorithms(False)
+    try:
+        run(plan_of(small), runs_dir=tmp_path)
+        assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == (2, False)
+    finally:
+        torch.set_num_threads(before[0])
+        torch.use_deterministic_algorithms(before[1])
+
+
+def test_a_strangers_run_folder_cannot_lead_elsewhere(small, plan_of, tmp_path):
+    from ebmkit.engine.limit import Limit
+    from ebmkit.engine.session import resume
+
+    plan = plan_of(small)
+    folder = run(plan, runs_dir=tmp_path / "runs", limit=Limit(steps=3)).folder
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / ".settings.2024").write_text("mine")
+    (folder / "pictures").symlink_to(outside)
+    log = (folder / "log.txt").rename(outside / "log.txt")
+    (folder / "log.txt").symlink_to(log)
+    said = log.read_text()
+    with pytest.raises(StorageFailed, match="a link, not a file"):
+        resume(plan, folder)
+    (folder / "log.txt").unlink()
+    lock = (folder / "lock.yaml").read_text()
+    aliases = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
+    (folder / "lock.yaml").write_text(f"{lock}a0: &a0 [x, x]\n{aliases}")
+    with pytest.raises(StorageFailed, match="damaged"):
+        resume(plan, folder)
+    (folder / "lock.yaml").write_text(lock)
+    assert resume(plan, folder).status == "finished"
+    assert (outside / ".settings.2024").exists()
+    assert log.read_text() == said
