@@ -166,3 +166,73 @@ def test_optimizers_go_on_bit_for_bit(small, plan_of, tmp_path, optimizer, dtype
     for name in ("model", "optimizer"):
         one, other = (last_checkpoint(record) / f"{name}.safetensors" for record in (whole, again))
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_short_gradient_is_left_as_it_is(small, plan_of, tmp_path):
+    free = run(plan_of(small), runs_dir=tmp_path)
+    small["train"]["clip_gradient"] = 1e6
+    bounded = run(plan_of(small), runs_dir=tmp_path)
+    one, other = (last_checkpoint(record) / "model.safetensors" for record in (free, bounded))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_stage_counts_its_own_steps(small, plan_of, tmp_path, monkeypatch):
+    from ebmkit.engine.batches import Batches
+    from ebmkit.engine.learning_rate import LearningRate
+
+    asked = []
+    at, rate = Batches.at, LearningRate.set
+    monkeypatch.setattr(Batches, "at", lambda self, step: (asked.append((self.path, step)), at(self, step))[1])
+    monkeypatch.setattr(LearningRate, "set", lambda self, step: (asked.append(("rate", step)), rate(self, step))[1])
+    small["train"] = [{"steps": 2, "batch_size": 32}, {"steps": 2, "batch_size": 16}]
+    run(plan_of(small), runs_dir=tmp_path)
+    first = [("train", 1), ("rate", 1), ("train", 2), ("rate", 2)]
+    assert asked == [*first, ("train/1", 1), ("rate", 1), ("train/1", 2), ("rate", 2)]
+
+
+@pytest.mark.parametrize(
+    ("better", "values", "over"),
+    [
+        ("lower", [3.0, 2.0, 2.5, 2.5], True),
+        ("lower", [3.0, 2.0, 2.5], False),
+        ("higher", [3.0, 2.0, 2.5], True),
+        ("higher", [3.0, 2.0, 3.5, 3.0], False),
+    ],
+)
+def test_the_best_of_a_stage_is_the_lowest_or_the_highest_of_its_own(better, values, over):
+    from types import SimpleNamespace
+
+    from ebmkit.engine.stage import Stage
+    from ebmkit.spec import EarlyStop, Train
+
+    stage = Stage.__new__(Stage)
+    stage.section = Train(steps=100, stop=EarlyStop(metric="m", patience=2, better=better))
+    # What an earlier stage measured, up to the step behind which this one began, does not count.
+    series = {"m": [(5, 0.0), (10, 9.0), *((10 + n, value) for n, value in enumerate(values, 1))]}
+    stage.state = SimpleNamespace(step=20, stage_began=10, history=SimpleNamespace(series=series))
+    assert stage.is_over() is over
+
+
+def test_checkpoints_by_the_clock_are_a_minute_apart_and_rarer_where_saving_is_slow(monkeypatch, tmp_path):
+    from types import SimpleNamespace
+
+    from ebmkit.engine import keeper
+
+    clock, saves = [0.0], []
+
+    def save(checkpoints, experiment, saved):
+        saves.append(clock[0])
+        clock[0] += 6.0  # so slow that a fiftieth of the time is five minutes
+        return checkpoints
+
+    monkeypatch.setattr(keeper.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(keeper.checkpoint, "save", save)
+    section = SimpleNamespace(every="auto", keep=2)
+    plan = SimpleNamespace(spec=SimpleNamespace(checkpoint=section), hash="")
+    told = []
+    kept = keeper.Keeper(SimpleNamespace(plan=plan, save=dict, step=1), tmp_path, lambda: told.append(0), told.append)
+    while clock[0] < 700:
+        kept.at(1)
+        clock[0] += 1.0
+    assert saves == [60.0, 366.0, 672.0]
+    assert told == [0, tmp_path] * 3
