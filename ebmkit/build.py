@@ -69,6 +69,7 @@ def build(plan: Plan) -> Parts:
     threads = _threads(plan, model)
     with Blame(plan, ("init",)), _seeded(streams, "init"):
         starts = spec.init.build(plan.event).to(device, dtype)
+        starts.live_in(spec.model.space)
     train, test = _load(plan, "train", streams, dtype), _load(plan, "test", streams, dtype)
 
     extras = mean = None
@@ -77,6 +78,9 @@ def build(plan: Plan) -> Parts:
         with Blame(plan, ("objective",)), _seeded(streams, "objective/extras"):
             extras = spec.objective.extras(plan.event, train)
             extras = extras.to(device, dtype) if extras else None
+            for part in extras.modules() if extras else ():
+                if isinstance(part, Starts):
+                    part.live_in(spec.model.space)
         learnt = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
         if not learnt:
             who = f"model {spec.model.component_name!r} and objective {spec.objective.component_name!r}"

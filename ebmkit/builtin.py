@@ -27,16 +27,21 @@ COMPONENTS = {
     ),
     "model": (
         "models",
-        "banana conv double_well funnel gaussian gaussian_mixture mixture mixture_1d mlp ring sum tempered",
+        "banana boltzmann conv double_well funnel gaussian gaussian_mixture ising mixture mixture_1d mlp ring sum "
+        "tempered",
     ),
     "objective": ("objectives", "bregman denoising_score_matching mle nce"),
-    "sampler": ("samplers", "exact langevin metropolis"),
+    "sampler": (
+        "samplers",
+        "exact gibbs gibbs_with_gradients hmc langevin mala metropolis nuts parallel_tempering underdamped_langevin",
+    ),
     "init": ("inits", "data noise persistent replay"),
     "noise": ("noise", "gaussian"),
     "bregman": ("bregman", "logistic"),
     "metric": (
         "metrics",
-        "acceptance energy_gap gradient_magnitude log_likelihood mmd mode_weights sliced_wasserstein",
+        "acceptance energy_gap ess gradient_magnitude log_likelihood log_z mmd mode_weights moments probability rhat "
+        "sliced_wasserstein total_variation",
     ),
     "optimizer": (
         "optimizers",

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from ebmkit.storage import make_folder, write_bytes
+from ebmkit.storage import make_folder, write_bytes, write_text
 
 
 def write_samples(path: Path, x: Tensor) -> None:
     """Write states `(N, *event)` in the format that the suffix of `path` names (see `FORMATS`)."""
     make_folder(path.parent)
     write_bytes(path, FORMATS[path.suffix](x.cpu().contiguous()))
+
+
+def write_draws(path: Path, x: Tensor, seen: Mapping[str, Tensor]) -> None:
+    """Write the draws `(chains, draws, *event)` of long chains as JSON that `arviz.from_json` opens.
+
+    The group `posterior` has `x`. Of what was seen, each `(chains, draws)`, `sample_stats` has the `energy` as
+    `lp = -E`, the `acceptance` as `acceptance_rate` and the `divergence` as `diverging`, which is true or false. All
+    digits are written, so that float32 and float64 come back as they were.
+    """
+    groups = {"posterior": {"x": x.tolist()}}
+    if stats := {name: of(seen[ours]).tolist() for ours, (name, of) in STATS.items() if ours in seen}:
+        groups["sample_stats"] = stats
+    make_folder(path.parent)
+    write_text(path, json.dumps(groups, allow_nan=False))
+
+
+#: What a step saw -> its name in arviz, and its meaning there.
+STATS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
+    "energy": ("lp", lambda energy: -energy),
+    "acceptance": ("acceptance_rate", lambda acceptance: acceptance),
+    "divergence": ("diverging", lambda divergence: divergence > 0),  # the mean over the steps that thinning leaves out
+}
 
 
 def _npy(x: Tensor) -> bytes:

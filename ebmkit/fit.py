@@ -41,6 +41,8 @@ def misfits(checked: Checked) -> Iterator[EbmkitError]:
         return  # the rest depends on the shape of a state
     yield from _shape(checked, here)
     for path, component in walk(checked.spec):
+        if isinstance(component, Sampler) and isinstance(getattr(component, "sampler", None), Sampler):
+            continue  # it can do what the sampler inside can, of which all is said
         if isinstance(component, (Sampler, Objective)):
             yield from _model_can(path, component, checked, here)
         if isinstance(component, Sampler):
@@ -51,6 +53,7 @@ def misfits(checked: Checked) -> Iterator[EbmkitError]:
             yield from _noise_shape(path, component, checked, here)
         if isinstance(component, Init):
             yield from _starts(path, component, checked, here)
+    yield from _chains(checked, here)
     yield from _metrics(checked, here)
     yield from _early_stops(checked, here)
     yield from _expectations(checked, here)
@@ -212,6 +215,39 @@ def _sampler_shape(path: Path, sampler: Sampler, checked: Checked, here: _Places
         )
 
 
+def _chains(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    chains, sampler, init = checked.spec.chains, checked.spec.sampler, checked.spec.init
+    if chains is None:
+        return
+    if sampler is None:
+        yield SectionMissing("'chains:' are those of a 'sampler:', and there is none", here("chains"))
+        return
+    default = getattr(type(sampler), "steps", sampler.steps)
+    if sampler.steps != default:  # which a resolved spec writes out
+        yield Unsuitable(
+            f"{_called(sampler)} has 'steps', and how long its chains are follows from 'chains' and 'samples'",
+            here("sampler", "steps"),
+            other=here("chains"),
+            other_label="says how many states are kept, and how many steps lie between",
+        )
+    if chains.warmup not in ("auto", 0) and not sampler.tunes():
+        yield Unsuitable(
+            f"{_called(sampler)} has nothing that a warm-up could tune",
+            here("chains", "warmup"),
+            other=here("sampler"),
+            help="'burn_in' throws steps away without tuning",
+        )
+    capacity = init.capacity()
+    if capacity is not None and capacity < chains.count:
+        yield TooManyChains(
+            f"{_called(init)} holds {capacity} chains, and {chains.count} are wanted",
+            here("init"),
+            label=f"{capacity} chains",
+            other=here("chains"),
+            other_label=f"{chains.count} chains",
+        )
+
+
 def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
     spec = checked.spec
     first: dict[str, int] = {}
@@ -225,6 +261,12 @@ def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
                 f"{_called(metric)} needs samples, and there is no 'sampler:'",
                 place,
                 help="the objective has no sampler of its own; add 'sampler: langevin' to the spec",
+            )
+        if "chains" in metric.needs and not spec.chains:
+            yield SectionMissing(
+                f"{_called(metric)} compares long chains, and there is no 'chains:'",
+                place,
+                help="chains: {count: 4} keeps the states of four long chains",
             )
         if metric.every is not None and not spec.train:
             yield SectionMissing(f"'every' of {_called(metric)} counts training steps, and there is no 'train:'", place)
@@ -250,7 +292,7 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: _Places) 
             other=here("model"),
             other_label=f"{_called(model)} with states of shape {event}",
         )
-    lacking = sorted(metric.needs - {"samples", "data"} - model.offers)
+    lacking = sorted(metric.needs - {"samples", "data", "chains"} - model.offers)
     if lacking:
         yield AbilityMissing(
             f"{_called(metric)} needs '{', '.join(lacking)}', which {_called(model)} does not offer",

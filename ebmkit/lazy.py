@@ -14,7 +14,9 @@ class LazyModule(ModuleType):
         # Import machinery and inspection probe dunder names; those must not load anything.
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        return getattr(importlib.import_module(self.__name__), attribute)
+        found = getattr(importlib.import_module(self.__name__), attribute)
+        setattr(self, attribute, found)  # found here from now on: inside a chain the way through the import shows
+        return found
 
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import platform
 import subprocess
 from collections.abc import Sequence
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from ruamel.yaml import YAML
 
 from ebmkit.build import Parts
 from ebmkit.differences import differences
+from ebmkit.emit import emit
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import StorageFailed
 from ebmkit.plan import Plan
@@ -53,12 +52,7 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
 
 def to_yaml(content: dict[str, Any]) -> str:
     """The text of `lock.yaml`."""
-    text = io.StringIO()
-    yaml = YAML()
-    yaml.default_flow_style = False
-    yaml.width = 1000
-    yaml.dump(content, text)
-    return text.getvalue()
+    return emit(content, {})
 
 
 def data_files(plan: Plan) -> dict[str, str]:

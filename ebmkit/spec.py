@@ -64,6 +64,38 @@ class Train:
 
 
 @section
+class Chains:
+    """Few long chains that keep many states each, in place of many chains that keep their last one.
+
+    Every chain keeps `samples / count` states, rounded up, so that the sampler has no `steps` of its own to give.
+
+    Parameters:
+        count: how many chains run side by side. Four or more tell whether they agree.
+        warmup: first steps, in which the step size and the masses of `mala`, `hmc` and `nuts` are tuned; thrown away.
+            `auto` takes 500 where the sampler can be tuned.
+        burn_in: steps behind them that are thrown away too.
+        thin: keep every so many-th state.
+    """
+
+    count: Annotated[int, Ge(1), Le(1_000_000)] = 4
+    warmup: Annotated[int, Ge(0)] | Literal["auto"] = "auto"
+    burn_in: Annotated[int, Ge(0)] = 500
+    thin: Annotated[int, Ge(1)] = 1
+
+    def draws(self, samples: int) -> int:
+        """How many states each chain keeps, so that there are `samples` at least."""
+        return -(-samples // self.count)
+
+    def warmup_of(self, sampler: Sampler) -> int:
+        """How many steps the warm-up has."""
+        return (500 if sampler.tunes() else 0) if self.warmup == "auto" else self.warmup
+
+    def length(self, sampler: Sampler, samples: int) -> int:
+        """How many steps a chain makes in all."""
+        return self.warmup_of(sampler) + self.burn_in + self.draws(samples) * self.thin
+
+
+@section
 class Checkpoint:
     """When the state of training is saved, from which a run goes on bit for bit.
 
@@ -123,6 +155,7 @@ class Spec:
         train: how it is minimised; without it a spec is a sampling experiment.
         sampler: makes the samples for evaluation and report; without it the objective's own sampler does.
         init: where the chains of `sampler` begin.
+        chains: few long chains; without it each sample is the end of a chain of its own.
         samples: how many samples the run folder keeps.
         samples_every: also keep some of them after each so many training steps, for the report; `auto` does so ten
             times, null never.
@@ -146,6 +179,7 @@ class Spec:
     train: Train | Annotated[tuple[Train, ...], MinLen(1)] | None = None
     sampler: Sampler | None = None
     init: Init = NoiseStart()
+    chains: Chains | None = None
     samples: Annotated[int, Ge(1), Le(10_000_000)] = 10_000
     samples_every: Annotated[int, Ge(1)] | Literal["auto"] | None = "auto"
     evaluate: tuple[Metric, ...] = ()

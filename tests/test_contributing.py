@@ -46,11 +46,11 @@ def test_the_newcomer_reads_at_most_250_lines():
     assert sum(int(lines) for _, lines in rows) <= 250
 
 
-def test_the_readme_shows_the_quickstart_itself():
-    (shown,) = blocks(README, "yaml")
-    text = (ROOT / "specs/quickstart.yaml").read_text()
-    assert shown.strip() in text
-    assert len(text.splitlines()) <= 20
+def test_the_readme_shows_the_specs_themselves():
+    for shown, name in zip(blocks(README, "yaml"), ("quickstart", "sampling"), strict=True):
+        text = (ROOT / f"specs/{name}.yaml").read_text()
+        assert shown.strip() in text
+        assert len(text.splitlines()) <= 20
 
 
 def test_the_plugin_of_the_readme_is_ten_lines_that_work(tmp_path):

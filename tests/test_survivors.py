@@ -570,10 +570,10 @@ def test_a_dictionary_may_hold_what_json_does_not_know():
 
 
 def test_sample_knows_the_formats_that_can_be_written():
-    from ebmkit.cli.sample import SUFFIXES
+    from ebmkit.cli.sample import FLAT
     from ebmkit.export import FORMATS
 
-    assert tuple(FORMATS) == SUFFIXES
+    assert tuple(FORMATS) == FLAT
 
 
 def test_a_files_name_is_escaped_for_github(tmp_path):

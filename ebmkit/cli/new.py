@@ -17,7 +17,12 @@ def command() -> None:
 @command.command("spec")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
-    "--from", "base", default="quickstart", show_default=True, shell_complete=complete_spec, help="A spec to copy."
+    "--from",
+    "base",
+    default="quickstart",
+    show_default=True,
+    shell_complete=complete_spec,
+    help="A spec to copy; 'sampling' trains nothing.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 @change_options
@@ -32,7 +37,8 @@ def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tupl
     if file.exists() and not force:
         raise click.UsageError(f"{file} exists; --force overwrites it")
     source = open_spec(base)
-    load_spec(source, sets=sets, unsets=unsets)  # a change that makes no sense is refused before anything is written
+    # A change that makes no sense is refused before anything is written.
+    plan = load_spec(source, sets=sets, unsets=unsets)
     make_folder(file.parent)
     write_text(file, rewrite(source.text, sets, unsets, moved_base(source, file)))
-    click.echo(f"wrote {file}; try: ebmkit run {file}")
+    click.echo(f"wrote {file}; try: ebmkit {'run' if plan.spec.train else 'sample'} {file}")

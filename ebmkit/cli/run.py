@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,10 +11,18 @@ from ebmkit.cli.common import limit_options, load_plan, spec_options, watch_opti
 from ebmkit.errors.base import Mistakes
 from ebmkit.place import Source
 
+if TYPE_CHECKING:
+    from ebmkit.engine.limit import Limit
+    from ebmkit.plan import Plan
+
+runs_dir_option = click.option(
+    "--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where runs go."
+)
+
 
 @click.command("run")
 @spec_options
-@click.option("--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where runs go.")
+@runs_dir_option
 @click.option("--device", metavar="D", help="The same as --set device=D.")
 @click.option("--dry-run", is_flag=True, help="Build everything, make one step of each kind, and write nothing.")
 @limit_options
@@ -38,11 +47,9 @@ def command(
     wanted = [Source("--device", f"device={device}")] if device else []
     plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
 
-    # These import torch and rich: only after the spec was found to be right.
-    from ebmkit.cli.watch import Watch
+    # These import torch: only after the spec was found to be right.
     from ebmkit.engine.limit import Limit
     from ebmkit.engine.rehearsal import rehearse
-    from ebmkit.engine.session import run
 
     if dry_run:
         rehearsal = rehearse(plan)
@@ -51,7 +58,17 @@ def command(
         elif not quiet:
             click.echo(rehearsal.as_text())
         return
+    carry_out(plan, runs_dir, limit=Limit(max_steps, max_time), quiet=quiet, as_json=as_json)
+
+
+def carry_out(
+    plan: Plan, runs_dir: Path, *, limit: Limit | None = None, quiet: bool = False, as_json: bool = False
+) -> None:
+    """Run a plan before somebody's eyes."""
+    from ebmkit.cli.watch import Watch
+    from ebmkit.engine.session import run
+
     with Watch(quiet=quiet, as_json=as_json) as watch:
-        record = run(plan, runs_dir=runs_dir, progress=watch, limit=Limit(max_steps, max_time))
+        record = run(plan, runs_dir=runs_dir, progress=watch, limit=limit)
     if record.unmet:
         raise Mistakes(record.unmet)

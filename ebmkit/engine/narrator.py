@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from ebmkit.build import Parts
+from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.history import History
 from ebmkit.engine.progress import Progress
 from ebmkit.plan import Plan
@@ -75,6 +76,13 @@ class Narrator:
             self.record.say(line)
             self.progress.pace(line)
 
+    def judge(self, verdict: str, findings: list[str]) -> None:
+        """How far the samples can be trusted."""
+        if verdict:
+            self.say(f"{'chains':<10} {verdict}")
+        for finding in findings:
+            self.warn(finding)
+
     def leave(self, why: str, *, saved: bool) -> None:
         """The run is left before its end."""
         record = self.record
@@ -132,7 +140,13 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         batches += ", which are all there are" if size < stage.batch_size else ""
         lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
     if sampler := plan.chain_sampler:
-        chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"
+        if spec.chains:
+            most = Evaluation.samples_of(spec.evaluate, spec.samples)
+            kept = f"{_count(spec.chains.draws(most), 'state')} kept"
+            length = _count(spec.chains.length(sampler, most), "step")
+            chains = f"{_count(spec.chains.count, 'chain')} of {length}, {kept} of each"
+        else:
+            chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"
         lines.append(("sampler", f"{sampler.component_name}: {chains}"))
     lines.append(("device", f"{parts.device}, {spec.dtype}, {_count(parts.threads, 'thread')}, seed {spec.seed}"))
     return [f"{word:<10} {text}" for word, text in lines]

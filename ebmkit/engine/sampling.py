@@ -13,6 +13,7 @@ from safetensors.torch import load as load_tensors
 from ebmkit.build import build
 from ebmkit.engine import checkpoint
 from ebmkit.engine.divergence import explain
+from ebmkit.engine.draws import Draws
 from ebmkit.engine.history import History
 from ebmkit.engine.state import fitting, restore_weights
 from ebmkit.engine.streams import Streams
@@ -55,11 +56,14 @@ def view_of(
 
 def give_kept_samples(view: View, run_folder: Path) -> None:
     """Let the samples that a finished run kept stand for those of the view."""
-    kept, traces = run_folder / "samples/samples.safetensors", run_folder / "samples/traces.safetensors"
+    kept, traces, chains = (run_folder / f"samples/{name}.safetensors" for name in ("samples", "traces", "chains"))
     if kept.is_file() and traces.is_file():
+        long = view.plan.spec.chains
         with storing(kept):
-            contents = kept.read_bytes(), traces.read_bytes()
+            contents = [path.read_bytes() for path in ((kept, traces, chains) if long else (kept, traces))]
         try:
-            view.give(load_tensors(contents[0])["x"], load_tensors(contents[1]))
-        except (SafetensorError, KeyError) as error:
+            x, *others = (load_tensors(content) for content in contents)
+            draws = Draws.from_tensors(x["x"], long.count, others[1]) if long else None
+            view.give(x["x"], others[0], draws)
+        except (SafetensorError, KeyError, RuntimeError) as error:
             raise StorageFailed(f"{kept.parent}: the samples in it are damaged: {error}") from error

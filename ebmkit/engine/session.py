@@ -20,6 +20,7 @@ from ebmkit.engine.keeper import Keeper
 from ebmkit.engine.limit import Limit, Paused
 from ebmkit.engine.listeners import Listeners
 from ebmkit.engine.loop import train
+from ebmkit.engine.mixing import findings, verdict
 from ebmkit.engine.narrator import Narrator
 from ebmkit.engine.progress import Progress, Silent
 from ebmkit.engine.signals import Interrupted, Signals
@@ -171,8 +172,12 @@ class _Session:
                 self.progress.follow("sampling", view.chain_length(most), view.chain_position)
             results = self.evaluation.measure(spec.evaluate, at_least=spec.samples)
             if view.can_sample:
-                _write_tensors(record.file("samples/samples.safetensors"), {"x": view.samples(spec.samples)})
+                kept = view.draws.x.flatten(0, 1) if view.draws else view.samples(spec.samples)
+                _write_tensors(record.file("samples/samples.safetensors"), {"x": kept})
                 _write_tensors(record.file("samples/traces.safetensors"), view.traces)
+                if view.draws:
+                    _write_tensors(record.file("samples/chains.safetensors"), view.draws.to_tensors())
+                self.narrator.judge(verdict(view), findings(view))
         if results:
             self.history.record(self.state.step, results)
         record.results = results

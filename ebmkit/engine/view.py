@@ -14,14 +14,17 @@ from torch import Generator, Tensor
 from ebmkit.build import Parts
 from ebmkit.engine.blame import Blame, called
 from ebmkit.engine.chain import run_chain
+from ebmkit.engine.draws import Draws, run_chains
 from ebmkit.engine.energy import frozen
 from ebmkit.engine.history import History
+from ebmkit.engine.mixing import Mixing, mixing
 from ebmkit.engine.streams import Streams
 from ebmkit.errors.running import Diverged
-from ebmkit.kinds import Event
+from ebmkit.kinds import Event, Sampler
 from ebmkit.kinds.data import Split
 from ebmkit.nets.starts import Starts
 from ebmkit.plan import Plan
+from ebmkit.spec import Chains
 
 #: Chains per block on a CPU. Measured on a 2-128-128-1 network: blocks whose activations stay in the caches are 1.5
 #: times as fast as 10,000 chains at once.
@@ -46,6 +49,9 @@ class View:
         #: Of the chains that drew the last samples: the means over chains of `energy`, `gradient_norm` and
         #: `acceptance`, as far as the sampler reports them, each `(steps,)`.
         self.traces: dict[str, Tensor] = {}
+        #: What they kept, where `chains:` asks for long ones; `traces` then has one number a draw.
+        self.draws: Draws | None = None
+        self._mixing: tuple[Draws, Mixing] | None = None
         self._drawn: Tensor | None = None
         self._drawn_at = -1
         self._chain_steps = 0
@@ -104,22 +110,35 @@ class View:
         rng = self.streams.generator(f"starts/{self.step}")
         return torch.cat([starts.draw(self._like(size, rng), rng) for size in sizes])
 
-    def give(self, samples: Tensor, traces: dict[str, Tensor]) -> None:
+    def give(self, samples: Tensor, traces: dict[str, Tensor], draws: Draws | None = None) -> None:
         """Let samples that were drawn before stand for those of this step."""
         self._drawn, self._drawn_at = samples.to(self.parts.device), self.step
-        self.traces = traces
+        self.traces, self.draws = traces, draws
 
     def samples(self, n: int) -> Tensor:
         """`n` model samples `(n, *event)`. Those of one step are drawn once and shared; ask for the most first."""
         if self._drawn is None or self._drawn_at != self.step or len(self._drawn) < n:
             self._drawn, self._drawn_at = self._draw(n), self.step
-        return self._drawn[:n]
+        if self.draws is None or len(self._drawn) == n:
+            return self._drawn[:n]
+        return self._drawn[torch.arange(n, device=self._drawn.device) * len(self._drawn) // n]  # of every chain some
+
+    @property
+    def mixing(self) -> Mixing | None:
+        """How well long chains have mixed, measured once; None without `chains:`."""
+        if self.draws is not None and (self._mixing is None or self._mixing[0] is not self.draws):
+            self._mixing = self.draws, mixing(self.draws)
+        return self._mixing[1] if self._mixing and self.draws is not None else None
 
     def chain_length(self, n: int) -> int:
         """How many steps `n` samples take, block by block."""
-        sampler = self.plan.chain_sampler
+        sampler, chains = self.plan.chain_sampler, self.plan.spec.chains
+        if sampler is None:
+            return 0
+        if chains:
+            return chains.length(sampler, n)
         _, rows = self._starts()
-        return math.ceil(n / rows) * sampler.steps if sampler else 0
+        return math.ceil(n / rows) * sampler.steps
 
     def chain_position(self) -> tuple[int, str]:
         """How many of them are done."""
@@ -133,25 +152,62 @@ class View:
         if sampler is None:
             raise ValueError("the spec has no sampler, so there are no samples")
         path = ("sampler",) if self.plan.spec.sampler else ("objective", "sampler")
-        starts, rows = self._starts()
         self._chain_steps = 0
-        blocks: list[Tensor] = []
-        traces: list[dict[str, Tensor]] = []
         with Blame(self.plan, path):
-            for first in range(0, n, rows):
-                # A stream per step: another evaluation on the way does not move the samples of the last one.
-                rng = self.streams.generator(f"samples/{self.step}/{first}")
-                start = starts.draw(self._like(min(n - first, rows), rng), rng)
-                chain = run_chain(sampler, self.parts.evaluated, start, rng, traces=True, on_step=self._count)
-                blocks.append(chain.x)
-                traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
-        x = torch.cat(blocks)
-        self.traces = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
+            x = self._draw_long(sampler, self.plan.spec.chains, n) if self.plan.spec.chains else self._ends(sampler, n)
         if wrong := _wrong(x, self.traces):
             raise Diverged(
                 f"{called(self.plan, path)}: {wrong}, after {self.step} training steps",
                 self.plan.place(path),
                 help="a smaller step_size, or an energy that is confined, keeps chains from running away",
+            )
+        return x
+
+    def _ends(self, sampler: Sampler, n: int) -> Tensor:
+        """Where `n` chains end, block by block."""
+        starts, rows = self._starts()
+        blocks: list[Tensor] = []
+        traces: list[dict[str, Tensor]] = []
+        for first in range(0, n, rows):
+            # A stream per step: another evaluation on the way does not move the samples of the last one.
+            rng = self.streams.generator(f"samples/{self.step}/{first}")
+            start = self._begin(starts, min(n - first, rows), rng)
+            chain = run_chain(sampler, self.parts.evaluated, start, rng, traces=True, on_step=self._count)
+            blocks.append(chain.x)
+            traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
+        self.traces = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
+        return torch.cat(blocks)
+
+    def _draw_long(self, sampler: Sampler, chains: Chains, n: int) -> Tensor:
+        """What few long chains keep, chain by chain."""
+        starts, _ = self._starts()
+        rng = self.streams.generator(f"samples/{self.step}/0")
+        draws = run_chains(
+            sampler,
+            self.parts.evaluated,
+            self._begin(starts, chains.count, rng),
+            rng,
+            draws=chains.draws(n),
+            thin=chains.thin,
+            burn_in=chains.burn_in,
+            warmup=chains.warmup_of(sampler),
+            on_step=self._count,
+        )
+        x = draws.x.flatten(0, 1)
+        if "energy" not in draws.seen and self.has_energy:
+            draws.seen["energy"] = self.energy(x).view(draws.x.shape[:2])
+        self.draws, self.traces = draws, {name: values.mean(0) for name, values in draws.seen.items()}
+        return x
+
+    def _begin(self, starts: Starts, n: int, rng: Generator) -> Tensor:
+        """Starts that the model gives a finite energy, or an error."""
+        x = starts.draw(self._like(n, rng), rng)
+        outside = int((~self.energy(x).isfinite()).sum()) if self.has_energy else 0
+        if outside:
+            raise Diverged(
+                f"{called(self.plan, ('init',))}: {outside} of {n} chains begin where the energy is not finite",
+                self.plan.place(("init",)),
+                help="no chain finds its way from there; begin it where the model has mass",
             )
         return x
 

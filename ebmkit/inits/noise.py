@@ -20,6 +20,8 @@ class NoiseStart(Init):
         gaussian:  x0 ~ N(0, scale^2 I)
         uniform:   x0 ~ U[-scale, scale]^d
 
+    Binary units and spins begin at one of their two values, by a fair coin each.
+
     Parameters:
         distribution: `gaussian` or `uniform`.
         scale: standard deviation of the Gaussian, or half the width of the box.

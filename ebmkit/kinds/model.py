@@ -32,6 +32,10 @@ class Model(Component, ABC):
     `log_z`         `module.log_z() -> ()`, the exact log normaliser
     `noised`        `module.noised(sigma) -> module`, the same model convolved with N(0, sigma^2 I)
     `modes`         `module.modes() -> (K, d), (K,)`, where its mass is gathered, and how much of it
+    `conditionals`  `module.log_odds(x, sites) -> (B, K)`, of the units `sites` the log odds of the higher value given
+                    all others; `module.blocks()`, lists of units that are independent given all others, together all
+
+    A module on binary or spin states has `unit_values`, the two values of a unit, the lower one first.
 
     The class says what all its models are and offer. Where parameters decide, as in a composition, `__post_init__` sets
     `space` and `offers` on the instance (see `models/composition.py`).

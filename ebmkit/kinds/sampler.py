@@ -26,7 +26,8 @@ class StepInfo(NamedTuple):
 
     energy: Tensor | None = None  # (B,) at the point where the step began
     gradient: Tensor | None = None  # (B, *event), dE/dx at the same point
-    accepted: Tensor | None = None  # (B,) in {0, 1}, for samplers that can refuse
+    acceptance: Tensor | None = None  # (B,) in [0, 1], the probability with which the proposal was accepted
+    divergence: Tensor | None = None  # (B,) in {0, 1}, whether the proposal's energy was not finite or far off
 
 
 class Sampler(Component, ABC):
@@ -43,10 +44,19 @@ class Sampler(Component, ABC):
     #: What it gives the model beside x; must be what the model expects.
     conditioning: ClassVar[Conditioning] = None
     #: What its steps report, as `StepInfo` does. Narrow it, and metrics that read more are refused before the run.
-    traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm", "acceptance"})
+    traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm", "acceptance", "divergence"})
+    #: How often a step may make the host wait for the device. Only an algorithm that cannot know its length may.
+    waits: ClassVar[int] = 0
 
     #: How often a call of the sampler steps. Declare it as a parameter unless it is fixed.
     steps: int
+
+    #: The acceptance that a warm-up tunes to. Declare it as a parameter in samplers that can be tuned.
+    target_acceptance: float | None = None
+
+    def tunes(self) -> frozenset[str]:
+        """Of `step_size` and `mass`, which fields of its state a warm-up may replace (see `engine/warmup.py`)."""
+        return frozenset()
 
     def refusal(self, event: Event) -> str | None:
         """Why the sampler cannot move states of this shape, in words that follow its name; None if it can."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @component("acceptance")
 class Acceptance(Metric):
-    """The share of proposals that the chains which draw samples accept, over all steps.
+    """The probability with which chains that draw samples accept a proposal, averaged over all steps.
 
-        acceptance = E[1/K sum_{l < K} accepted_l]
+        acceptance = E[1/K sum_{l < K} min(1, a_l)]
 
     High-dimensional targets are best explored at 0.234 by `metropolis`, where much more means steps that are too small
     and much less means steps that are too large. Samplers that never refuse have no acceptance.

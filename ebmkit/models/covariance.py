@@ -20,37 +20,36 @@ Covariance: TypeAlias = (
 )
 
 
-def check_covariance(covariance: Covariance, dimension: int) -> None:
+def check_covariance(covariance: Covariance, dimension: int, noun: str = "covariance") -> None:
     """Raise a ValueError that says why this is no covariance of so many coordinates."""
     entries = covariance if isinstance(covariance, tuple) else (covariance,) * dimension
     if len(entries) != dimension:
-        raise ValueError(f"a covariance of {len(entries)} coordinates for a mean of {dimension}")
+        raise ValueError(f"a {noun} of {len(entries)} coordinates for a mean of {dimension}")
     rows = [entry for entry in entries if isinstance(entry, tuple)]
     variances = [entry for entry in entries if not isinstance(entry, tuple)]
     if rows:
-        _check_matrix(rows, dimension)
+        _check_matrix(rows, dimension, noun)
     for variance in variances:
         if not variance > 0:
-            raise ValueError(f"the variance {variance} is not positive")
+            raise ValueError(f"the {'variance' if noun == 'covariance' else noun} {variance} is not positive")
 
 
-def _check_matrix(rows: list[tuple[float, ...]], dimension: int) -> None:
+def _check_matrix(rows: list[tuple[float, ...]], dimension: int, noun: str) -> None:
     if len(rows) != dimension or any(len(row) != dimension for row in rows):
-        raise ValueError(f"a covariance of {dimension} coordinates has {dimension} rows of {dimension} numbers each")
+        raise ValueError(f"a {noun} of {dimension} coordinates has {dimension} rows of {dimension} numbers each")
     factor = [[0.0] * dimension for _ in rows]  # Cholesky, by hand: torch is not loaded while a spec is checked
     for i, row in enumerate(rows):
         for j in range(i + 1):
-            if not isclose(row[j], rows[j][i], rel_tol=1e-9):
-                raise ValueError(
-                    f"the covariance is not symmetric: row {i} has {row[j]} where row {j} has {rows[j][i]}"
-                )
+            scale = sqrt(abs(row[i] * rows[j][j]))  # an inverse has rounding errors where it should have zeros
+            if not isclose(row[j], rows[j][i], rel_tol=1e-9, abs_tol=1e-12 * scale):
+                raise ValueError(f"the {noun} is not symmetric: row {i} has {row[j]} where row {j} has {rows[j][i]}")
             rest = row[j] - sum(a * b for a, b in zip(factor[i][:j], factor[j][:j], strict=True))
             if i != j:
                 factor[i][j] = rest / factor[j][j]
             elif rest > 1e-12 * abs(row[i]):  # what rounding leaves of a singular matrix is not a variance
                 factor[i][i] = sqrt(rest)
             else:
-                raise ValueError("the covariance is not positive definite")
+                raise ValueError(f"the {noun} is not positive definite")
 
 
 def covariance_matrix(covariance: Covariance, dimension: int) -> Tensor:

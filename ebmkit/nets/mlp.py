@@ -61,5 +61,5 @@ class MLPEnergy(nn.Module):
             gradient = pullback(gradient, z, a) @ weight
         if self.base_precision:
             energy = energy + self.base_precision / 2 * flat.square().sum(1)
-            gradient = gradient.add(flat, alpha=self.base_precision)
+            gradient = gradient + self.base_precision * flat  # without alpha: see `Splits` in engine/compiled.py
         return energy, gradient.view_as(x)

@@ -23,16 +23,19 @@ class Trace(NamedTuple):
 TRACES = {
     "gradient_norm": Trace("v along the chains", "v", "v, the norm of dE/dx averaged over the chains"),
     "energy": Trace("Energy along the chains", "energy", "Mean energy"),
-    "acceptance": Trace("Acceptance along the chains", "accepted", "Fraction of the proposals that were accepted"),
+    "acceptance": Trace("Acceptance along the chains", "accepted", "Probability of accepting a proposal"),
+    "divergence": Trace("Divergences along the chains", "diverged", "Share of proposals with energies out of bounds"),
 }
 
 
 def panels(view: View) -> list[Panel]:
-    """One for each trace that the sampler leaves."""
+    """One for each trace that the sampler leaves. Of long chains more is known (see `traces.py`)."""
+    if view.draws is not None:
+        return []
     return [
         Panel(f"chains-{name}", trace.title, partial(draw_trace, name=name), wide=True, detail=True)
         for name, trace in TRACES.items()
-        if name in view.traces
+        if name in view.traces and (name != "divergence" or bool(view.traces[name].any()))
     ]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.report.exact import exact_draws, has_exact
 from ebmkit.report.panel import Panel
-from ebmkit.report.style import DATA, FAINT, SAMPLES, legend, spread, tidy
+from ebmkit.report.style import DATA, EXACT, FAINT, SAMPLES, legend, spread, tidy
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -20,6 +21,7 @@ BINS = 80
 LOOKS = {
     "training data": (DATA, ":"),
     "held-out data": (DATA, "-"),
+    "exact draws": (EXACT, "-"),
     "samples": (SAMPLES, "-"),
     "chain starts": (FAINT, "-"),
 }
@@ -77,6 +79,8 @@ def _groups(view: View) -> Iterator[tuple[str, Tensor]]:
     for name, points in (("training data", view.data("train")), ("held-out data", view.data("test"))):
         if points is not None:
             yield name, points[:POINTS]
+    if has_exact(view):
+        yield "exact draws", exact_draws(view, POINTS)
     if view.can_sample:
         yield "samples", view.samples(min(POINTS, view.plan.spec.samples))
         yield "chain starts", view.starts(POINTS)

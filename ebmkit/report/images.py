@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.report.exact import exact_draws, has_exact
 from ebmkit.report.panel import Panel
-from ebmkit.report.style import number, spread
+from ebmkit.report.style import number, small_axes, spread
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -33,8 +34,12 @@ def panels(view: View) -> list[Panel]:
     found = []
     if view.data("test") is not None:
         found.append(Panel("data", "Held-out data", draw_data))
+    if has_exact(view):
+        found.append(Panel("exact", "Exact draws", draw_exact))
     if view.can_sample:
         found.append(Panel("samples", "Samples of the model", draw_samples))
+        if not view.plan.spec.stages:
+            found.append(Panel("moments", "Mean and spread of every pixel", draw_moments, wide=True))
     return found
 
 
@@ -45,16 +50,44 @@ def draw_data(axes: Any, view: View) -> str:
     return _grid(axes, view, points)
 
 
+def draw_exact(axes: Any, view: View) -> str:
+    """Images that chains should reach."""
+    return _grid(axes, view, exact_draws(view, POINTS))
+
+
 def draw_samples(axes: Any, view: View) -> str:
-    """Images that the model made."""
-    return _grid(axes, view, view.samples(view.plan.spec.samples))
+    """Images that the model made; of long chains, from all along them."""
+    count = view.plan.spec.samples
+    return _grid(axes, view, view.samples(count), view.samples(min(SIDE * SIDE, count)))
+
+
+def draw_moments(axes: Any, view: View) -> str:
+    """Over all samples, and below over as many exact draws where there are some."""
+    groups = {"samples": view.samples(min(POINTS, view.plan.spec.samples)).cpu().double()}
+    if has_exact(view):
+        groups["exact draws"] = exact_draws(view, POINTS).double()
+    moments = {(what, name): getattr(x, what)(0) for name, x in groups.items() for what in ("mean", "std")}
+    for small, ((what, name), picture) in zip(
+        small_axes(axes, len(groups), 2, gap=(0.05, 0.25)), moments.items(), strict=True
+    ):
+        both = [other for (same, _), other in moments.items() if same == what]
+        low, high = min(float(each.min()) for each in both), max(float(each.max()) for each in both)
+        small.imshow(tiles(view, picture[None], low, high), interpolation="none")
+        small.set(xticks=[], yticks=[], xlabel=f"{what}, {name}")
+    ranges = [
+        f"{what} of {name} {number(float(x.min()))} to {number(float(x.max()))}" for (what, name), x in moments.items()
+    ]
+    same = " Black and white are the same for both means, and for both deviations." if len(groups) > 1 else ""
+    return f"Lowest and highest: {'; '.join(ranges)}.{same}"
 
 
 def shades(view: View, images: Tensor) -> tuple[float, float]:
     """Which values are shown black and white: the range of the data, so that samples which leave it are seen to
-    saturate."""
+    saturate; without data, that of exact draws."""
     data = view.data("test")
-    low, high = (images if data is None else data)[:POINTS].aminmax()
+    if data is None:
+        data = exact_draws(view, POINTS) if has_exact(view) else images
+    low, high = data[:POINTS].aminmax()
     return float(low), float(high)
 
 
@@ -76,9 +109,11 @@ def tiles(view: View, images: Tensor, low: float, high: float) -> ndarray:
     return shown
 
 
-def _grid(axes: Any, view: View, images: Tensor) -> str:
+def _grid(axes: Any, view: View, images: Tensor, shown: Tensor | None = None) -> str:
+    """The first of the images, or those that are to be shown of them."""
     low, high = shades(view, images)
-    axes.imshow(tiles(view, images, low, high), interpolation="none")  # the page scales the pixels themselves
+    # The page scales the pixels themselves.
+    axes.imshow(tiles(view, images if shown is None else shown, low, high), interpolation="none")
     axes.set(xticks=[], yticks=[])
     some = images[:POINTS].cpu().double()
     beyond = float(((some < low) | (some > high)).double().mean())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.report.exact import exact_draws, has_exact
+from ebmkit.report.marginals import distance
 from ebmkit.report.panel import Panel
 from ebmkit.report.style import DATA, INK, SAMPLES, legend, number, spread
 
@@ -35,7 +37,7 @@ def draw_density(axes: Any, view: View) -> str:
     words = []
     for name, points, color in (
         ("held-out data", view.data("test"), DATA),
-        ("samples", view.samples(view.plan.spec.samples) if view.can_sample else None, SAMPLES),
+        ("samples", view.samples(min(POINTS, view.plan.spec.samples)) if view.can_sample else None, SAMPLES),
     ):
         if points is not None:
             shown = points[:POINTS].flatten().cpu().double()
@@ -43,6 +45,9 @@ def draw_density(axes: Any, view: View) -> str:
             axes.hist(shown, **bins, histtype="stepfilled", alpha=0.25, linewidth=0)
             axes.hist(shown, **bins, histtype="step", linewidth=1, label=name)
             words.append(f"{name}: {len(shown):,}, mean ± standard deviation {spread(shown)}.")
+    if view.can_sample and has_exact(view):
+        gap = distance(shown.numpy(), exact_draws(view, POINTS).flatten().double().numpy())
+        words.append(f"The distribution functions of samples and as many exact draws differ by {number(gap)} at most.")
     if view.has_energy:
         width = right - left
         x = torch.linspace(left - width, right + width, 3 * GRID, dtype=torch.float64)
@@ -68,10 +73,12 @@ def draw_energy(axes: Any, view: View) -> str:
 
 
 def limits(view: View) -> tuple[float, float]:
-    """A stretch around the data; without data, around all but the strangest samples."""
+    """A stretch around the data; without data, around all but the strangest exact draws, or samples."""
     points: Tensor | None = view.data("test")
+    if points is None and has_exact(view):
+        points = exact_draws(view, POINTS)
     if points is None:
-        points = view.samples(view.plan.spec.samples) if view.can_sample else None
+        points = view.samples(min(POINTS, view.plan.spec.samples)) if view.can_sample else None
     if points is None:
         return -3, 3
     points = points[:POINTS].flatten().cpu()

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.engine.mixing import verdict
 from ebmkit.place import Source
 from ebmkit.plan import resolved_yaml
 from ebmkit.report.frames import Frames, draw_frames
@@ -86,6 +87,7 @@ def write_report(view: View, summary: dict[str, Any], lock: str) -> str:
         recipe=recipe(view),
         facts=_facts(view, summary),
         error=summary.get("error"),
+        verdict=_verdict(view),
         warnings=_of(list, summary.get("warnings")),
         results=_results(view, summary),
         squares=squares,
@@ -149,6 +151,13 @@ def _film(view: View, number: int) -> list[Figure]:
     return [Figure(number, title, caption + (" Grey: held-out data." if frames.below else ""), frames=frames)]
 
 
+def _verdict(view: View) -> str:
+    try:
+        return verdict(view)
+    except Exception as error:
+        return f"cannot be judged: {_words(error)}"
+
+
 def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
@@ -192,6 +201,7 @@ def _ways(view: View, summary: dict[str, Any]) -> dict[str, str]:
     return {
         **({} if finished else {"Go on with it": f"ebmkit resume {folder}"}),
         **({"Draw from the model": f"ebmkit sample {folder} -n 1000 --out samples.npz"} if view.can_sample else {}),
+        **({"Write its chains for arviz": f"ebmkit sample {folder} --out draws.json"} if view.draws else {}),
         **({"Make it again, and compare": f"ebmkit reproduce {folder}"} if finished else {}),
         "Write this page anew": f"ebmkit report {folder}",
     }

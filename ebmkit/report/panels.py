@@ -5,7 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from ebmkit.report import chains, energies, images, line, plane, training
+from ebmkit.report import (
+    chains,
+    discrete,
+    energies,
+    images,
+    line,
+    marginals,
+    mixing,
+    plane,
+    traces,
+    training,
+)
+from ebmkit.report.coordinates import is_discrete
 from ebmkit.report.panel import Panel
 
 if TYPE_CHECKING:
@@ -36,10 +48,14 @@ def _fail(axes: Axes, view: View, error: BaseException) -> None:
 def builtin_panels(view: View) -> list[Panel]:
     """What ebmkit itself can show of this run."""
     panels = []
-    if view.event == (1,):
-        panels += line.panels(view)
-    elif view.event == (2,):
-        panels += plane.panels(view)
-    elif images.shape(view.event):
+    if images.shape(view.event):
         panels += images.panels(view)
-    return [*panels, *training.panels(view), *energies.panels(view), *chains.panels(view), *training.details(view)]
+    if is_discrete(view):
+        panels += discrete.panels(view)
+    elif view.event == (1,):
+        panels += line.panels(view)
+    elif len(view.event) == 1:
+        panels += plane.panels(view)
+    judged = [*marginals.panels(view), *mixing.panels(view), *traces.panels(view)]
+    recorded = [*training.panels(view), *energies.panels(view), *chains.panels(view), *training.details(view)]
+    return [*panels, *judged, *recorded]

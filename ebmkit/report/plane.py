@@ -1,11 +1,28 @@
-"""Panels of models in the plane: data, samples, the energy between them, and where its gradient leads."""
+"""Panels of models in the plane: data, samples, the energy between them, and where its gradient leads. Of vectors with
+more coordinates, the first two."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.engine.mixing import coordinate
+from ebmkit.report.exact import exact_draws, has_exact
 from ebmkit.report.panel import Panel
-from ebmkit.report.style import BAD, DATA, ENERGY, FAINT, PAPER, RULE, SAMPLES, label, legend, number, spread
+from ebmkit.report.style import (
+    BAD,
+    DATA,
+    ENERGY,
+    EXACT,
+    FAINT,
+    PAPER,
+    RULE,
+    SAMPLES,
+    corner,
+    label,
+    legend,
+    number,
+    spread,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -13,6 +30,7 @@ if TYPE_CHECKING:
     from ebmkit.engine.view import View
 
 POINTS = 4000
+CROSSES = 300
 #: As many as leave sight of what lies below them.
 FEW = 400
 GRID, ARROWS = 200, 17
@@ -26,12 +44,14 @@ def panels(view: View) -> list[Panel]:
     found = []
     if view.data("test") is not None:
         found.append(Panel("data", "Held-out data", draw_data))
+    if has_exact(view):
+        found.append(Panel("exact", "Exact draws", draw_exact))
     if view.can_sample:
         found.append(Panel("samples", "Samples of the model", draw_samples))
-    if view.has_energy:
+    if view.has_energy and view.event == (2,):
         found.append(Panel("energy", "Energy", draw_energy))
-    if view.has_energy and "gradient" in view.plan.spec.model.offers:
-        found.append(Panel("score", "Score field", draw_score, detail=True))
+        if "gradient" in view.plan.spec.model.offers:
+            found.append(Panel("score", "Score field", draw_score, detail=True))
     return found
 
 
@@ -42,9 +62,21 @@ def draw_data(axes: Any, view: View) -> str:
     return _scatter(axes, view, points, DATA)
 
 
+def draw_exact(axes: Any, view: View) -> str:
+    """What chains should reach."""
+    return _scatter(axes, view, exact_draws(view), EXACT)
+
+
 def draw_samples(axes: Any, view: View) -> str:
-    """As many points of the model."""
-    return _scatter(axes, view, view.samples(view.plan.spec.samples), SAMPLES)
+    """As many points of the model; where long chains could not go on, a cross."""
+    count = view.plan.spec.samples
+    words = _scatter(axes, view, view.samples(count), SAMPLES, shown=view.samples(min(POINTS, count)))
+    diverged = _diverged(view)
+    if diverged is None:
+        return words
+    crosses = diverged[:CROSSES].cpu()
+    axes.scatter(crosses[:, 0], crosses[:, 1], s=22, marker="x", color=BAD, linewidths=0.9)
+    return f"{words} Crosses: {len(crosses):,} of the {len(diverged):,} draws at which a step diverged."
 
 
 def draw_energy(axes: Any, view: View) -> str:
@@ -96,18 +128,21 @@ def draw_score(axes: Any, view: View) -> str:
 
 
 def limits(view: View) -> tuple[float, float, float, float]:
-    """A square around the data; without data, around all but the strangest samples."""
+    """A square around the data; without data, around all but the strangest exact draws, or samples. Coordinates of
+    longer vectors may be of different kinds: there it is a rectangle."""
     points = view.data("test")
+    if points is None and has_exact(view):
+        points = exact_draws(view, POINTS)
     if points is None:
-        points = view.samples(view.plan.spec.samples) if view.can_sample else None
+        points = view.samples(min(POINTS, view.plan.spec.samples)) if view.can_sample else None
     if points is None:
         return -3, 3, -3, 3
-    points = points[:POINTS].cpu()
+    points = points[:POINTS, :2].cpu()
     low, high = points.quantile(0.002, dim=0), points.quantile(0.998, dim=0)
-    middle = (low + high) / 2
-    half = float((high - low).max()) / 2 * 1.15
-    x, y = middle.tolist()
-    return x - half, x + half, y - half, y + half
+    x, y = ((low + high) / 2).tolist()
+    half = (high - low).clamp(min=1e-6) / 2 * 1.15
+    across, up = (half.max().expand(2) if view.event == (2,) else half).tolist()
+    return x - across, x + across, y - up, y + up
 
 
 def outside(points: Tensor, square: tuple[float, float, float, float]) -> int:
@@ -117,15 +152,23 @@ def outside(points: Tensor, square: tuple[float, float, float, float]) -> int:
     return int((~((x >= left) & (x <= right) & (y >= bottom) & (y <= top))).sum())
 
 
-def _scatter(axes: Any, view: View, points: Tensor, color: str) -> str:
-    shown = points[:POINTS].cpu()
+def _scatter(axes: Any, view: View, points: Tensor, color: str, shown: Tensor | None = None) -> str:
+    """The first of the points, or those that are to be shown of them."""
+    shown = (points if shown is None else shown)[:POINTS, :2].cpu()
     axes.scatter(shown[:, 0], shown[:, 1], s=2.2, color=color, alpha=0.45, linewidths=0)
     _frame(axes, view)
     lost = outside(shown, limits(view))
     many = lost > len(shown) / 100
     label(axes, f"{len(shown):,} shown" + (f", {lost} outside" if lost else ""), BAD if many else FAINT)
-    x, y = (spread(side) for side in points.cpu().double().unbind(1))
+    x, y = (spread(side) for side in points[:, :2].cpu().double().unbind(1))
     return f"{len(shown):,} of {len(points):,} points. Mean ± standard deviation of all: {x} across, {y} up."
+
+
+def _diverged(view: View) -> Tensor | None:
+    """The draws of long chains at which steps diverged, if any did."""
+    if view.draws is None or not bool((divergence := view.draws.seen.get("divergence", view.draws.x[:0])).any()):
+        return None
+    return view.draws.x[divergence > 0]
 
 
 def _landscape(view: View) -> tuple[Tensor, Tensor, Tensor]:
@@ -148,5 +191,9 @@ def _grid(view: View, side: int, margin: float = 0.0) -> Tensor:
 
 def _frame(axes: Any, view: View) -> None:
     left, right, bottom, top = limits(view)
-    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+    axes.set(xlim=(left, right), ylim=(bottom, top))
+    if view.event == (2,):
+        axes.set_aspect("equal")
+    else:
+        corner(axes, f"{coordinate(view.event, 1)} over {coordinate(view.event, 0)}")
     axes.locator_params(nbins=6)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ebmkit.engine.view import View
+    from ebmkit.kinds import Sampler
 
 
 def recipe(view: View) -> list[str]:
@@ -15,9 +16,17 @@ def recipe(view: View) -> list[str]:
         *([spec.data.component_name] if spec.data else []),
         spec.model.component_name,
         *([f"{spec.objective.component_name}, {_steps(view.step)}"] if spec.objective and spec.train else []),
-        *([f"{sampler.component_name}, {_steps(sampler.steps)}"] if sampler else []),
+        *([f"{sampler.component_name}, {_length(view, sampler)}"] if sampler else []),
         f"seed {spec.seed}",
     ]
+
+
+def _length(view: View, sampler: Sampler) -> str:
+    chains = view.plan.spec.chains
+    if chains is None or view.draws is None:
+        return _steps(sampler.steps)
+    count, draws = view.draws.x.shape[:2]
+    return f"{count:,} chain{'' if count == 1 else 's'} of {_steps(chains.length(sampler, count * draws))}"
 
 
 def _steps(count: int) -> str:

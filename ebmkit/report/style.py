@@ -8,7 +8,9 @@ from typing import Any
 
 INK, FAINT, RULE, PAPER = "#1f2937", "#667080", "#d1d5db", "#ffffff"
 #: The same things have the same colours in every panel.
-DATA, SAMPLES, LOSS = "#2563a8", "#d9622b", INK
+DATA, SAMPLES, EXACT, LOSS = "#2563a8", "#d9622b", "#0f857a", INK
+#: Chains beside each other.
+CHAINS = (SAMPLES, "#7f3512", "#b0851f", "#a04a78")
 GOOD, BAD = "#15803d", "#b91c1c"
 #: From likely (dark) to unlikely (paper).
 ENERGY = ("#10243f", "#1c4f7c", "#3f86a8", "#86b8c4", "#c9dfe0", "#eef4f3", "#fdfdfc")
@@ -21,6 +23,10 @@ THEME = {
     "paper": (PAPER, "#14161b"),
     "data": (DATA, "#6ea6e0"),
     "samples": (SAMPLES, "#ee8a58"),
+    "exact": (EXACT, "#45b8a9"),
+    "chain-1": (CHAINS[1], "#c2683c"),
+    "chain-2": (CHAINS[2], "#e3bd62"),
+    "chain-3": (CHAINS[3], "#d589b3"),
     "good": (GOOD, "#4cc38a"),
     "bad": (BAD, "#ff8078"),
 }
@@ -63,6 +69,21 @@ def tidy(axes: Any, title: str = "") -> None:
     axes.yaxis.label.set(fontsize=8, color=FAINT)
 
 
+def small_axes(axes: Any, rows: int, columns: int, gap: tuple[float, float], room: float = 0.0) -> list[Any]:
+    """Axes side by side in place of `axes`, row by row; `gap` is what lies between them, in widths and heights, and
+    `room` what is left free on the right."""
+    axes.set_axis_off()
+    across, up = gap
+    width, height = (1 - room) / (columns + (columns - 1) * across), 1 / (rows + (rows - 1) * up)
+    found = []
+    for row in range(rows):
+        for column in range(columns):
+            place = (column * width * (1 + across), 1 - height - row * height * (1 + up), width, height)
+            found.append(axes.inset_axes(place, facecolor="none"))
+            tidy(found[-1])
+    return found
+
+
 def legend(axes: Any, markerscale: float = 1) -> None:
     """Above the axes, opposite the title, where it hides nothing."""
     place = {"loc": "lower right", "bbox_to_anchor": (1.01, 0.99), "borderaxespad": 0.2, "frameon": False, "ncols": 4}
@@ -74,6 +95,13 @@ def legend_within(axes: Any, lines: Any) -> None:
     """In the upper right corner of the axes, for more words than there may be room for above them."""
     place = {"loc": "upper right", "facecolor": PAPER, "edgecolor": "none", "framealpha": 0.7}
     axes.legend(handles=lines, fontsize=7.5, labelcolor=INK, handlelength=1.2, **place)
+
+
+def corner(axes: Any, words: str, *, right: bool = False) -> None:
+    """Small words in an upper corner of the axes: what they show."""
+    place = {"transform": axes.transAxes, "va": "top", "ha": "right" if right else "left"}
+    paper = {"facecolor": PAPER, "alpha": 0.6, "linewidth": 0, "pad": 1}
+    axes.text(0.98 if right else 0.02, 0.96, words, fontsize=7.5, color=INK, bbox=paper, **place)
 
 
 def label(axes: Any, words: str, color: str = FAINT) -> None:

@@ -67,15 +67,22 @@ class Langevin(Sampler):
         return LangevinState(x)
 
     def step(self, energy: Energy, state: LangevinState, rng: Generator) -> tuple[LangevinState, StepInfo]:
+        return self.move(energy, state, self.noise(state.x, rng))
+
+    def noise(self, x: Tensor, rng: Generator) -> Tensor:
+        """All random numbers of a step; drawn beforehand, they let whole blocks of steps be compiled."""
+        noise_std = sqrt(2 * self.step_size * self.temperature) if self.noise_std is None else self.noise_std
+        return torch.empty_like(x).normal_(0, noise_std, generator=rng)
+
+    def move(self, energy: Energy, state: LangevinState, noise: Tensor) -> tuple[LangevinState, StepInfo]:
+        """The rest of a step."""
         x = state.x
         value, gradient = energy.value_and_grad(x)
         drift = gradient
         if self.clip_gradient is not None:
             norm = torch.linalg.vector_norm(gradient.flatten(1), dim=1).view(-1, *[1] * (x.dim() - 1))
             drift = gradient * (self.clip_gradient / norm).clamp(max=1)
-        noise_std = sqrt(2 * self.step_size * self.temperature) if self.noise_std is None else self.noise_std
-        # The noise becomes the new position in place: one allocation a step.
-        x = torch.empty_like(x).normal_(0, noise_std, generator=rng).add_(drift, alpha=-self.step_size).add_(x)
+        x = noise.sub(drift, alpha=self.step_size).add_(x)  # not `add`: see `Splits` in engine/compiled.py
         if self.clamp is not None:
             x = x.clamp(*self.clamp).add_(x - x)  # inf - inf is not a number: what ran away is not brought back
         return LangevinState(x), StepInfo(value, gradient)

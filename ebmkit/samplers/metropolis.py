@@ -50,7 +50,7 @@ class Metropolis(Sampler):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"energy"})
-    traces: ClassVar[frozenset[str]] = frozenset({"energy", "acceptance"})
+    traces: ClassVar[frozenset[str]] = frozenset({"energy", "acceptance", "divergence"})
 
     steps: Annotated[int, Ge(1)] = 1_000
     scale: Annotated[float, Gt(0)] = 1.0
@@ -76,12 +76,13 @@ class Metropolis(Sampler):
         log_ratio = (height - proposed) / self.temperature
         if center is not None:
             log_ratio = log_ratio + self._log_q(x, center) - self._log_q(proposal, center)
-        log_u = torch.empty_like(proposed).uniform_(generator=rng).log_()
-        accepted = (log_u < log_ratio) & proposed.isfinite()
+        finite = proposed.isfinite()
+        acceptance = torch.where(finite, log_ratio, -torch.inf).exp().clamp(max=1)
+        accepted = torch.empty_like(proposed).uniform_(generator=rng) < acceptance
         moved = torch.where(accepted.view(-1, *[1] * (x.dim() - 1)), proposal, x)
         # The energy goes along with the position: one evaluation a step.
         state = MetropolisState(moved, torch.where(accepted, proposed, height), center)
-        return state, StepInfo(energy=height, accepted=accepted.to(height.dtype))
+        return state, StepInfo(energy=height, acceptance=acceptance, divergence=(~finite).to(height.dtype))
 
     def _log_q(self, x: Tensor, center: Tensor) -> Tensor:
         """The log density of an independent proposal, up to a constant."""

@@ -8,17 +8,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ebmkit.engine.energy import frozen
+from ebmkit.engine.energy import Energy, frozen
 from ebmkit.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Inapplicable, Law, require
-from ebmkit.testing.oracles import DRAWS, features, generator, integrate, require_means, require_slope
+from ebmkit.testing.oracles import DRAWS, Quadrature, features, generator, integrate, require_means, require_slope
 from ebmkit.testing.partner import build, default_dtype, seeded, states
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged
 
 #: A noise level, for what takes one.
 SIGMA = 0.7
+
+#: The values of a unit, by space.
+VALUES = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}
+#: Units whose states are gone through one by one.
+FEW = 16
 
 
 def _states(model: Model, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -94,6 +99,8 @@ def keeps_the_dtype(model: Model, case: Case) -> None:
                 found["its energy"], found["its gradient"] = energy.value_and_grad(x)
         if "sample_exact" in model.offers:
             found["an exact sample"] = module.sample_exact(3, generator(0))
+        if "conditionals" in model.offers:
+            found["log_odds"] = module.log_odds(x, module.blocks()[0])
         if "log_z" in model.offers:
             found["log_z"] = module.log_z()
         if "noised" in model.offers:
@@ -195,6 +202,8 @@ def runs_on_the_device(model: Model, case: Case) -> None:
                     energy.value_and_grad(x)
             if "sample_exact" in model.offers:
                 module.sample_exact(n, gpu.generator(0))
+            if "conditionals" in model.offers:
+                module.log_odds(x, module.blocks()[0])
         seen.require_no_waits()
         with gpu.watched():  # not in a chain: these may wait, but not mix devices
             for value in ([module.log_z()] if "log_z" in model.offers else []) + [answer]:
@@ -208,12 +217,66 @@ def runs_on_the_device(model: Model, case: Case) -> None:
 # What a model claims to know exactly ----------------------------------------------------------------------------------
 
 
+def _law(model: Model, module: nn.Module, case: Case) -> Quadrature:
+    """The model's own law: all of its states, or by quadrature in one and two dimensions."""
+    if model.space not in VALUES:
+        return integrate(lambda x: -module(x), case.event)
+    units = math.prod(case.event)
+    if units > FEW:
+        raise Inapplicable(f"{units} units have too many states to go through")
+    values = torch.tensor(VALUES[model.space], dtype=torch.float64)
+    x = torch.cartesian_prod(*[values] * units).view(-1, *case.event)
+    with torch.no_grad():
+        log_p = -module(x)
+    return Quadrature(x, log_p.softmax(0), float(log_p.logsumexp(0)), 0.0)
+
+
+def knows_the_values_of_its_units(model: Model, case: Case) -> None:
+    """A network on binary or spin states, or a part of it, has `unit_values`: (0, 1) or (-1, 1)."""
+    if model.space not in VALUES:
+        raise Inapplicable("its states are not discrete")
+    found = Energy(build(model, case.event)).unit_values
+    require(tuple(found) == VALUES[model.space], f"units of a {model.space} model are said to be {found}")
+
+
+def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
+    """log_odds is what the energy falls by when a unit goes up, and does not depend on others of its block; the blocks
+    hold each unit once."""
+    _needs(model, "conditionals")
+    module, x = _network(model, case), _states(model, case)
+    units, (low, high) = math.prod(case.event), VALUES[model.space]
+    sites = torch.arange(units).flip(0)[::2]  # every second one, from the last to the first
+    with torch.no_grad():
+        claimed = module.log_odds(x, sites)
+        require(claimed.shape == (len(x), len(sites)), f"log_odds of {len(sites)} units has {tuple(claimed.shape)}")
+        for k, site in enumerate(sites.tolist()):
+            at = [_with(x, site, value) for value in (low, high)]
+            off = float((claimed[:, k] - (module(at[0]) - module(at[1]))).abs().max())
+            require(off <= 1e-9 * (1 + float(claimed.abs().max())), f"log_odds is {off:.3g} off what energies say")
+        blocks = module.blocks()
+        held = torch.cat(list(blocks)).sort().values.tolist()
+        require(held == list(range(units)), f"the blocks hold units {held[:5]}..., and there are {units}")
+        for block in blocks:
+            others = x.clone()
+            others.flatten(1)[:, block] = low + high - others.flatten(1)[:, block]
+            off = float((module.log_odds(others, block) - module.log_odds(x, block)).abs().max())
+            require(off <= 1e-9, f"units of a block move each other's log odds by {off:.3g}")
+
+
+def _with(x: Tensor, site: int, value: float) -> Tensor:
+    """The states with one unit set to a value."""
+    x = x.clone()
+    x.view(len(x), -1)[:, site] = value
+    return x
+
+
 def has_the_normaliser_of_quadrature(model: Model, case: Case) -> None:
-    """log_z is the log of the integral of exp(-E), before and after training, in one and two dimensions."""
+    """log_z is the log of the integral of exp(-E), before and after training, in one and two dimensions; of discrete
+    states it is the log of the sum."""
     _needs(model, "log_z")
     module: Any = build(model, case.event)
     for trained in (False, True):
-        claimed, exact = float(module.log_z().detach()), integrate(lambda x: -module(x), case.event)
+        claimed, exact = float(module.log_z().detach()), _law(model, module, case)
         off, when = abs(claimed - exact.log_z), "after training" if trained else "at the beginning"
         require(off <= 1e-6 + exact.error, f"log_z {when} is {claimed:.9g}, quadrature says {exact.log_z:.9g}")
         _train_a_little(module)
@@ -222,8 +285,9 @@ def has_the_normaliser_of_quadrature(model: Model, case: Case) -> None:
 def draws_from_its_density(model: Model, case: Case) -> None:
     """Exact samples have the shape of states and the density exp(-E) / Z, at a false-alarm rate of 1e-6.
 
-    In one and two dimensions the means of waves are those of quadrature. In more, Stein's identity holds along them:
-    E[w_k' grad f - f dE/dx_k] = 0 for each wave f and its own direction k.
+    In one and two dimensions, and on discrete states, the means of waves are those of quadrature or of the sum. In
+    more dimensions, Stein's identity holds along them: E[w_k' grad f - f dE/dx_k] = 0 for each wave f and its own
+    direction k.
     """
     _needs(model, "sample_exact")
     module = _network(model, case)
@@ -231,8 +295,8 @@ def draws_from_its_density(model: Model, case: Case) -> None:
         x = module.sample_exact(DRAWS, generator(5))
     require(tuple(x.shape) == (DRAWS, *case.event), f"{DRAWS} draws have shape {tuple(x.shape)}")
     require_same_bits(x, module.sample_exact(DRAWS, generator(5)), "draws from one seed")
-    if math.prod(case.event) <= 2:
-        exact = integrate(lambda points: -module(points), case.event)
+    if math.prod(case.event) <= 2 or model.space in VALUES:
+        exact = _law(model, module, case)
         require_means(features(x), exact.mean(features(exact.x)), "the mean of a wave over exact draws")
     else:
         _needs(model, "gradient")
@@ -288,6 +352,8 @@ LAWS: tuple[Law, ...] = (
     is_saved_whole,
     is_not_changed_by_looking,
     runs_on_the_device,
+    knows_the_values_of_its_units,
+    has_the_conditionals_of_its_energy,
     has_the_normaliser_of_quadrature,
     draws_from_its_density,
     is_convolved_when_noised,

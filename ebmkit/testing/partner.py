@@ -10,6 +10,8 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.kinds import Event, Model, Objective, Sampler, Space
+from ebmkit.models.boltzmann import Boltzmann
+from ebmkit.models.couplings import Values
 from ebmkit.models.gaussian import Gaussian
 from ebmkit.models.mlp import MLP
 from ebmkit.plugins import Plugins
@@ -30,15 +32,27 @@ def network(event: Event) -> Model:
     return MLP(hidden=(8,))
 
 
+def machine(event: Event, values: Values) -> Model:
+    """A Boltzmann machine whose units differ, and pull this way and that."""
+    d, rng = math.prod(event), generator(8)
+    upper = (torch.randn(d, d, generator=rng, dtype=torch.float64) / math.sqrt(d)).triu(1)
+    biases = torch.linspace(-0.5, 1, d, dtype=torch.float64)
+    rows = tuple(map(tuple, (upper + upper.T).tolist()))
+    return Boltzmann(weights=rows, biases=tuple(biases.tolist()), shape=event, values=values)
+
+
 def model_for(component: Sampler | Objective, event: Event) -> tuple[Model, Event]:
     """A model that the component can work with, and the shape of its states: this one, unless it fixes another.
 
-    Samplers get the Gaussian, because it can be drawn from; objectives a network. Those that need more get the first
-    registered model that offers it.
+    Samplers get the Gaussian, because it can be drawn from; objectives a network; both, where units are discrete, a
+    Boltzmann machine, of spins in most cases and of 0 and 1 in images. Those that need more get the first registered
+    model that offers it.
     """
     first = [gaussian(event), network(event)]
+    both: tuple[Values, Values] = ("binary", "spin") if len(event) > 1 else ("spin", "binary")
+    machines = [machine(event, values) for values in both]
     registered = (instance(entry.cls) for entry in Registry(Plugins()).entries("model"))
-    for model in (*(first if isinstance(component, Sampler) else reversed(first)), *registered):
+    for model in (*(first if isinstance(component, Sampler) else reversed(first)), *machines, *registered):
         assert isinstance(model, Model)
         fixed = model.event() or event
         if (

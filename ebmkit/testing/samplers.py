@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ebmkit.engine.chain import Chain, run_chain
 from ebmkit.engine.energy import frozen
-from ebmkit.kinds import Sampler
+from ebmkit.kinds import Sampler, Space
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Inapplicable, Law, require
@@ -22,9 +22,9 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits, un
 STEPS = 5
 
 
-def _short(sampler: Sampler) -> Sampler:
+def _short(sampler: Sampler, steps: int = STEPS) -> Sampler:
     if any(field.name == "steps" for field in dataclasses.fields(sampler)):  # type: ignore[arg-type]
-        return dataclasses.replace(sampler, steps=min(STEPS, sampler.steps))  # type: ignore[type-var]
+        return dataclasses.replace(sampler, steps=min(steps, sampler.steps))  # type: ignore[type-var]
     return sampler
 
 
@@ -50,17 +50,19 @@ def keeps_shape_and_dtype(sampler: Sampler, case: Case) -> None:
 
 
 def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
-    """What a step reports has one entry a chain, acceptance is 0 or 1, and `traces` names all of it."""
+    """What a step reports has one entry a chain, acceptances are probabilities, and `traces` names all of it."""
     module, x = _setting(sampler, case)
     chain = _run(sampler, module, x)
-    shapes = {"energy": x.shape[:1], "gradient": x.shape, "accepted": x.shape[:1]}
+    shapes = {"energy": x.shape[:1], "gradient": x.shape, "acceptance": x.shape[:1], "divergence": x.shape[:1]}
     for name, shape in shapes.items():
         value: Tensor | None = getattr(chain.last, name)
         if value is not None:
             require(value.shape == shape, f"{name} has shape {tuple(value.shape)}, not {tuple(shape)}")
             require(value.dtype == x.dtype, f"{name} is {value.dtype} for states of {x.dtype}")
-    if (accepted := chain.last.accepted) is not None:
-        require(bool(((accepted == 0) | (accepted == 1)).all()), f"acceptances are {accepted.tolist()}")
+    if (acceptance := chain.last.acceptance) is not None:
+        require(bool(((acceptance >= 0) & (acceptance <= 1)).all()), f"acceptances are {acceptance.tolist()}")
+    if (divergence := chain.last.divergence) is not None:
+        require(bool(((divergence == 0) | (divergence == 1)).all()), f"divergences are {divergence.tolist()}")
     beyond = set(chain.traces) - sampler.traces
     require(not beyond, f"its steps report {', '.join(beyond)}, which `traces` does not name")
 
@@ -109,10 +111,18 @@ def steps_are_pure(sampler: Sampler, case: Case) -> None:
 def chains_are_independent(sampler: Sampler, case: Case) -> None:
     """Where one chain begins does not change where the others end."""
     module, x = _setting(sampler, case)
+    space = model_for(sampler, case.event)[0].space
     elsewhere = x.clone()
-    elsewhere[0] = states("real", 1, tuple(x.shape[1:]), generator(9))[0] if sampler.spaces == {"real"} else 1 - x[0]
-    off = float((_run(sampler, module, x).x[1:] - _run(sampler, module, elsewhere).x[1:]).abs().max())
-    require(off <= 1e-12, f"moving the first chain moved another one by {off:.3g}")
+    # Of discrete states every unit is flipped.
+    elsewhere[0] = states(space, 1, tuple(x.shape[1:]), generator(9))[0] if space == "real" else _flipped(x[0], space)
+    for steps in (1, STEPS):  # after many, chains of discrete states with the same random numbers may have met
+        short = _short(sampler, steps)
+        off = float((_run(short, module, x).x[1:] - _run(short, module, elsewhere).x[1:]).abs().max())
+        require(off <= 1e-12, f"moving the first chain moved another one by {off:.3g}")
+
+
+def _flipped(x: Tensor, space: Space) -> Tensor:
+    return 1 - x if space == "binary" else -x
 
 
 def builds_no_graph(sampler: Sampler, case: Case) -> None:
@@ -126,8 +136,11 @@ def builds_no_graph(sampler: Sampler, case: Case) -> None:
 def keeps_the_target(sampler: Sampler, case: Case) -> None:
     """Chains that begin at exact draws of a model end as such, by waves and energies at a false-alarm rate of 1e-6.
 
-    Samplers that can refuse are exact. Others may be biased, by their step size, as much as 5 % of a wave's height.
+    Samplers that can refuse are exact, and so are those that draw from the model or its conditionals. Others may be
+    biased, by their step size, as much as 5 % of a wave's height.
     """
+    if isinstance(getattr(sampler, "sampler", None), Sampler):
+        raise Inapplicable("the replicas beside its chains begin where those begin, which is not their law")
     model, event = model_for(sampler, case.event)
     if "sample_exact" not in model.offers:
         raise Inapplicable(f"'{model.component_name}', which it was tried on, cannot be drawn from exactly")
@@ -137,19 +150,19 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
     with torch.no_grad():
         before, after = (torch.cat([features(x), module(x)[:, None]], 1) for x in (exact, chain.x))
     spread = before.std(0, keepdim=True)  # every statistic in units of its own
-    unbiased = chain.last.accepted is not None or "sample_exact" in sampler.needs
+    unbiased = chain.last.acceptance is not None or bool(sampler.needs & {"sample_exact", "conditionals"})
     require_same_law(after / spread, before / spread, "a statistic of its chains", allowance=0.0 if unbiased else 0.05)
 
 
 def runs_on_the_device(sampler: Sampler, case: Case) -> None:
-    """On another device chains are what they are on the CPU, and nothing makes the host wait."""
+    """On another device chains are what they are on the CPU, and the host waits no more often than `waits` says."""
     module, x = _setting(sampler, case, n=7, dtype=torch.float32)
     on_cpu = _run(sampler, module, x).x
     with pretended_device() as gpu:
         module, x = module.to(gpu.device), x.to(gpu.device)
         with gpu.watched() as seen:
             ended = run_chain(_short(sampler), module, x, gpu.generator(2), traces=True).x
-        seen.require_no_waits()
+        seen.require_no_waits(beyond=sampler.waits * _short(sampler).steps)
         require(ended.device == gpu.device, f"chains ended on {ended.device}")
         off = float((ended.cpu() - on_cpu).abs().max())
     require(off <= 1e-5 * (1 + float(on_cpu.abs().max())), f"chains differ from those on the CPU by {off:.3g}")

@@ -22,7 +22,8 @@ from ebmkit.testing.oracles import generator
 
 
 def small_run(metric: Metric, event: Event, gpu: PretendedDevice | None = None) -> View:
-    """A mixture of two Gaussians, points of the same, and chains that report what the metric reads."""
+    """A mixture of two Gaussians or a Boltzmann machine, points of the same, and chains that report what the metric
+    reads."""
     plan = _plan(metric, event)
     if reason := metric.refusal(event, plan.spec.model):
         raise Inapplicable(f"it refuses states of shape {event}: {reason}")
@@ -42,12 +43,21 @@ def _plan(metric: Metric, event: Event) -> Plan:
     d = math.prod(event)
     model = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": list(event)}
     walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
+    sampler = walk if "acceptance" in metric.traces else drift
+    if "real" not in metric.spaces:
+        model = {"use": "boltzmann", "shape": list(event), "biases": [0.3] * d, "values": "spin"}
+        sampler = {"use": "gibbs", "steps": 5}
+    chains = None
+    if "chains" in metric.needs:
+        sampler = {"use": sampler["use"]}
+        chains = {"count": 4, "burn_in": 0}
     return load_spec(
         {
             "ebmkit": 1,
+            "chains": chains,
             "data": {"use": "from_model", "model": model, "size": 200, "test_size": 150},
             "model": model,
-            "sampler": walk if "acceptance" in metric.traces else drift,
+            "sampler": sampler,
         }
     )
 

@@ -37,6 +37,20 @@ def page(tmp_path_factory):
     return record.report
 
 
+#: Nothing is trained. Names of coordinates, rows of dots, maps and small axes want more room than other figures.
+SAMPLED = {
+    "points": {"use": "funnel", "dim": 10},
+    "images": {"use": "gaussian", "mean": [0.0] * 64, "shape": [1, 8, 8]},
+}
+
+
+@pytest.fixture(scope="module", params=SAMPLED)
+def sampled(request, tmp_path_factory):
+    spec = {"ebmkit": 1, "name": "sampled", "device": "cpu", "model": SAMPLED[request.param], "samples": 400}
+    chains = {"sampler": {"use": "mala", "step_size": 0.1}, "chains": {"count": 4, "warmup": 20, "burn_in": 5}}
+    return run(load_spec({**spec, **chains}), runs_dir=tmp_path_factory.mktemp("runs")).report
+
+
 @pytest.fixture(scope="module")
 def browser():
     path = executable()
@@ -83,10 +97,7 @@ def test_its_policy_stops_what_should_not_be_there(browser, page, tmp_path, guar
     assert browser.ask("document.title") == ("browsed · finished" if guarded else "pwned")
 
 
-@pytest.mark.parametrize("width", [360, 390, 768, 1200])
-def test_nothing_has_to_be_scrolled_sideways(browser, page, width):
-    browser.look(width=width)
-    browser.open(page)
+def assert_everything_is_in_sight(browser, width):
     assert browser.ask("document.documentElement.scrollWidth") == width
     beyond = (
         "[...document.querySelectorAll('body *')].filter((it) => !it.closest('pre, .filters, svg')"
@@ -95,8 +106,36 @@ def test_nothing_has_to_be_scrolled_sideways(browser, page, width):
     assert browser.ask(beyond) == []
     letters = "parseFloat(getComputedStyle(it).fontSize) * Math.hypot(it.getScreenCTM().a, it.getScreenCTM().b)"
     assert browser.ask(f"Math.min(...[...document.querySelectorAll('svg text')].map((it) => {letters}))") > 7.5
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1200])
+def test_nothing_has_to_be_scrolled_sideways(browser, page, width):
+    browser.look(width=width)
+    browser.open(page)
+    assert_everything_is_in_sight(browser, width)
     if width == 390:
         keep(browser, "report-phone")
+
+
+def test_the_report_of_a_sampling_experiment_fits_and_is_quiet(browser, sampled):
+    for width, dark in ((360, False), (768, True), (1200, False)):
+        browser.look(width=width, dark=dark)
+        browser.open(sampled)
+        browser.settle()
+        assert browser.complaints == []
+        assert [url for url in browser.requests if not url.startswith("data:image/png")] == [sampled.as_uri()]
+        assert_everything_is_in_sight(browser, width)
+    # Words stay within their figure.
+    outside = (
+        "[...document.querySelectorAll('.drawing text')].filter((it) => { const own = it.getBoundingClientRect();"
+        " const all = it.closest('.drawing').getBoundingClientRect();"
+        " return own.left < all.left - 1 || own.right > all.right + 1; }).map((it) => it.textContent)"
+    )
+    assert browser.ask(outside) == []
+    assert browser.ask("document.querySelector('.verdict').textContent").startswith("Chains R-hat at most ")
+    assert browser.ask("document.querySelectorAll('figure').length") >= 9
+    assert browser.ask("document.querySelectorAll('.note.bad').length") == 0
+    keep(browser, "report-sampling")
 
 
 def test_light_and_dark_follow_the_user_and_the_button(browser, page):

@@ -121,3 +121,13 @@ def test_what_cannot_work_is_refused():
         Replay(size=10).build((2,)).keep(torch.zeros(3, 2))
     with pytest.raises(ValueError, match="itself remembers chains"):
         Replay(restart=Replay())
+
+
+@pytest.mark.parametrize(("space", "values"), [("binary", (0.0, 1.0)), ("spin", (-1.0, 1.0))])
+def test_noise_on_discrete_states_is_a_fair_coin(space, values):
+    starts = Replay(size=40_000, rejuvenation=1.0).build((2, 3))
+    starts.live_in(space)  # also what is inside it
+    x = starts.draw(torch.zeros(40_000, 2, 3), generator(0))
+    assert set(x.unique().tolist()) == set(values)
+    share = (x == values[1]).double().mean(0)
+    assert float((share - 0.5).abs().max()) < 5.6 * 0.5 / 200  # six means: false alarm 1e-7

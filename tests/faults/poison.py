@@ -181,7 +181,7 @@ class PoisonedWalk(Sampler):
 
     def step(self, energy, state, rng):
         x = state.x + 0.1 * torch.empty_like(state.x).normal_(generator=rng)
-        told = {"energy": energy(x), "gradient": torch.zeros_like(x), "accepted": torch.ones_like(x[:, 0])}
+        told = {"energy": energy(x), "gradient": torch.zeros_like(x), "acceptance": torch.ones_like(x[:, 0])}
         if (self.calls[0], state.steps + 1) == (self.call, self.at):
             (x if self.where == "x" else told[self.where])[1] = float(self.value)
         return Walk(x, state.steps + 1), StepInfo(**told)

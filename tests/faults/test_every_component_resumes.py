@@ -38,12 +38,19 @@ PLACES: dict[str, tuple[str, dict[str, Any]]] = {
     "optimizer": ("train.optimizer", {}),
 }
 
+DISCRETE: dict[str, Any] = {
+    "data": {"use": "from_model", "model": {"use": "boltzmann", "shape": [3]}, "size": 200, "test_size": 100},
+    "objective": {**BASE["objective"], "sampler": {"use": "gibbs", "steps": 3}},
+}
+
 #: Where a component cannot do without others, or wants states of another kind.
 OTHERWISE: list[dict[str, Any]] = [
     {},
     {"sampler": {"use": "langevin", "steps": 3}},
     {"data": "digits", "objective": BASE["objective"]},
     {"data": "digits", "objective": BASE["objective"], "model": {"use": "conv", "layers": [{"channels": 4}]}},
+    DISCRETE,
+    {**DISCRETE, "model": "boltzmann"},
 ]
 
 TRIED = [(kind, name) for kind in PLACES for name in COMPONENTS.get(kind, ("", ""))[1].split()]

@@ -196,7 +196,9 @@ SITES = [
         "poison.walk",
         9,
     ),
-    Site("acceptance", chain(call=6, at=4, where="accepted"), f"{WALK} chain_acceptance became nan", "poison.walk", 3),
+    Site(
+        "acceptance", chain(call=6, at=4, where="acceptance"), f"{WALK} chain_acceptance became nan", "poison.walk", 3
+    ),
     Site("v", chain(call=5, at=4, where="gradient", value="inf"), f"{WALK} v became inf at step 5", "poison.walk", 3),
     Site(
         "langevin that runs away",

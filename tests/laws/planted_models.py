@@ -1,4 +1,4 @@
-"""Models that break one law each: a Gaussian with one thing wrong."""
+"""Models that break one law each: a Gaussian with one thing wrong, or a Boltzmann machine."""
 
 import random
 
@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from ebmkit.api import Model, component
+from ebmkit.nets.boltzmann import BoltzmannEnergy
 from ebmkit.nets.gaussian import GaussianEnergy
 from ebmkit.testing import models as laws
 
@@ -123,6 +124,68 @@ class Entangled(GaussianEnergy):
         return noised
 
 
+def planted_machine(net):
+    @component("planted")
+    class Planted(Model):
+        space = "spin"
+        offers = frozenset({"energy", "gradient", "conditionals", "sample_exact", "log_z"})
+
+        def event(self):
+            return (3,)
+
+        def build(self, event):
+            weights = torch.tensor([[0.0, -1.0, -1.0], [-1.0, 0.0, 2.0], [-1.0, 2.0, 0.0]])
+            return net(event, (-1.0, 1.0), weights, torch.tensor([0.0, 1.0, 0.0]))
+
+    return Planted()
+
+
+class Nameless(BoltzmannEnergy):
+    def __init__(self, event, values, weights, biases):
+        super().__init__(event, values, weights, biases)
+        del self.unit_values
+
+
+class Misnamed(BoltzmannEnergy):
+    def __init__(self, event, values, weights, biases):
+        super().__init__(event, values, weights, biases)
+        self.unit_values = (0.0, 1.0)
+
+
+class Timid(BoltzmannEnergy):
+    """As if a spin went up by one."""
+
+    def log_odds(self, x, sites):
+        return super().log_odds(x, sites) / 2
+
+
+class Unordered(BoltzmannEnergy):
+    def log_odds(self, x, sites):
+        return super().log_odds(x, sites.sort().values)
+
+
+class Together(BoltzmannEnergy):
+    """One block of units that act on each other."""
+
+    def blocks(self):
+        return [self.order]
+
+
+class Incomplete(BoltzmannEnergy):
+    def blocks(self):
+        return super().blocks()[1:]
+
+
+class WrongSum(BoltzmannEnergy):
+    def log_z(self):
+        return super().log_z() + 1e-4
+
+
+class Flipped(BoltzmannEnergy):
+    def sample_exact(self, n, rng):
+        return -super().sample_exact(n, rng)
+
+
 PLANTED = [
     (laws.gives_one_number_a_state, planted(Column)),
     (laws.treats_states_apart, planted(Centred)),
@@ -135,6 +198,14 @@ PLANTED = [
     (laws.is_not_changed_by_looking, planted(Counting)),
     (laws.is_not_changed_by_looking, planted(Dropping)),
     (laws.runs_on_the_device, planted(OnTheHost)),
+    (laws.knows_the_values_of_its_units, planted_machine(Nameless)),
+    (laws.knows_the_values_of_its_units, planted_machine(Misnamed)),
+    (laws.has_the_conditionals_of_its_energy, planted_machine(Timid)),
+    (laws.has_the_conditionals_of_its_energy, planted_machine(Unordered)),
+    (laws.has_the_conditionals_of_its_energy, planted_machine(Together)),
+    (laws.has_the_conditionals_of_its_energy, planted_machine(Incomplete)),
+    (laws.has_the_normaliser_of_quadrature, planted_machine(WrongSum)),
+    (laws.draws_from_its_density, planted_machine(Flipped)),
     (laws.has_the_normaliser_of_quadrature, planted(WrongConstant)),
     (laws.has_the_normaliser_of_quadrature, planted(FrozenConstant)),
     (laws.draws_from_its_density, planted(Wide)),

@@ -5,6 +5,7 @@ import itertools
 import torch
 
 from ebmkit.api import StepInfo, component
+from ebmkit.samplers.gibbs import Gibbs, GibbsState
 from ebmkit.samplers.langevin import LangevinState
 from ebmkit.testing import samplers as laws
 from laws.planted_devices import Drift, Item
@@ -104,7 +105,26 @@ class ClaimsToBeExact(Drift):
 
     def step(self, energy, state, rng):
         state, info = super().step(energy, state, rng)
-        return state, StepInfo(info.energy, accepted=torch.ones_like(info.energy))
+        return state, StepInfo(info.energy, acceptance=torch.ones_like(info.energy))
+
+
+@component("lukewarm")
+class Lukewarm(Gibbs):
+    """Conditionals at another temperature than the target's."""
+
+    def step(self, energy, state, rng):
+        return super().step(energy.at(torch.full_like(state.x.flatten(1)[:, 0], 1.15)), state, rng)
+
+
+@component("moves_its_neighbours")
+class MovesItsNeighbours(Gibbs):
+    """One unit takes the value that it had in the first chain, which after some steps is where it would be anyway."""
+
+    def step(self, energy, state, rng):
+        moved, info = super().step(energy, state, rng)
+        x = moved.x.clone()
+        x.flatten(1)[1:, 0] = state.x.flatten(1)[0, 0]
+        return GibbsState(x), info
 
 
 PLANTED = [
@@ -121,5 +141,7 @@ PLANTED = [
     (laws.builds_no_graph, WithAGraph()),
     (laws.keeps_the_target, TooHot()),
     (laws.keeps_the_target, ClaimsToBeExact()),
+    (laws.keeps_the_target, Lukewarm()),
+    (laws.chains_are_independent, MovesItsNeighbours()),
     (laws.runs_on_the_device, Item()),
 ]

@@ -79,7 +79,7 @@ def test_which_events_are_images(event, form):
     ("event", "names"),
     [
         ((1,), ["density", "energy", "energies"]),
-        ((5,), ["energies"]),
+        ((5,), ["data", "samples", "marginals", "energies"]),
         ((1, 6, 6), ["data", "samples", "energies"]),
         ((3, 4, 4), ["data", "samples", "energies"]),
     ],

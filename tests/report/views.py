@@ -38,6 +38,8 @@ def view_by_hand(event, *, plan=None, folder=None, step=0, series=None, traces=N
         results={},
         history=SimpleNamespace(series=series or {}),
         traces=traces or {},
+        draws=None,
+        mixing=None,
         can_sample=True,
         has_energy=True,
         data=lambda split: normal(300, seed=len(split)),

@@ -1,0 +1,48 @@
+"""Masses: how fast the coordinates of a chain move."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor
+
+
+class Mass(NamedTuple):
+    """M in the kinetic energy `p' M^-1 p / 2`, held as its inverse V and a root R with `R R' = M`.
+
+    V is one number for all coordinates `()`, one each `(*event)`, or a matrix of flattened states `(d, d)`. The best V
+    is the covariance of the target: all directions are then equally long.
+    """
+
+    inverse: Tensor
+    root: Tensor
+    dense: bool = False
+
+    @classmethod
+    def diagonal(cls, inverse: Tensor) -> Mass:
+        """Coordinates move by themselves."""
+        return cls(inverse, inverse.rsqrt())
+
+    @classmethod
+    def matrix(cls, mass: Tensor) -> Mass:
+        """Coordinates move together."""
+        factor = torch.linalg.cholesky(mass)
+        return cls(torch.cholesky_inverse(factor), factor, dense=True)
+
+    def to(self, x: Tensor) -> Mass:
+        """With the device and dtype of x."""
+        return self._replace(inverse=self.inverse.to(x), root=self.root.to(x))
+
+    def momentum(self, x: Tensor, rng: Generator, temperature: float = 1.0) -> Tensor:
+        """`p ~ N(0, T M)`, shaped as x."""
+        xi = torch.empty_like(x).normal_(0, temperature**0.5, generator=rng)
+        return (xi.flatten(1) @ self.root.T).view_as(x) if self.dense else xi.mul_(self.root)
+
+    def velocity(self, p: Tensor) -> Tensor:
+        """`M^-1 p`."""
+        return (p.flatten(1) @ self.inverse).view_as(p) if self.dense else self.inverse * p
+
+    def kinetic(self, p: Tensor) -> Tensor:
+        """`p' M^-1 p / 2` over all axes of a state, `(B,)`."""
+        return self.velocity(p).mul_(p).flatten(1).sum(1).div_(2)

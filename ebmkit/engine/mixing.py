@@ -1,0 +1,179 @@
+"""How well chains have mixed: figures of their draws, a verdict in words, and what is worth a warning."""
+
+from __future__ import annotations
+
+from math import inf, prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ebmkit.diagnostics.coordinates import FEWEST
+from ebmkit.diagnostics.ess import ess_bulk, ess_tail
+from ebmkit.diagnostics.rhat import rhat
+from ebmkit.engine.draws import Draws
+from ebmkit.kinds import Event
+
+if TYPE_CHECKING:
+    from ebmkit.engine.view import View
+
+#: Beyond which chains disagree; and how many effective draws make figures of them reliable, a chain and in all (Vehtari
+#: et al., arXiv:1903.08008, section 4).
+RHAT, ESS_A_CHAIN, ESS = 1.01, 100, 400
+#: Less acceptance is waste. More means timid steps, unless draws hardly know of each other.
+ACCEPTANCE, LOOSE = (0.1, 0.95), 0.1
+#: How many coordinates are named.
+FEW = 3
+
+
+class Figures(NamedTuple):
+    """NaN where something never moved, or where there is too little to tell; float64, on the CPU."""
+
+    rhat: Tensor
+    ess_bulk: Tensor
+    ess_tail: Tensor
+
+
+class Mixing(NamedTuple):
+    """What the draws of long chains tell."""
+
+    #: Each of the shape of a state.
+    coordinates: Figures
+    #: Single numbers.
+    energy: Figures | None
+    #: Which coordinates are the same in all draws.
+    still: Tensor
+    chains: int
+    #: Of each chain.
+    draws: int
+
+    @property
+    def wanted(self) -> int:
+        """How many effective draws there should be."""
+        return min(ESS_A_CHAIN * self.chains, ESS)
+
+    def largest(self, figure: str, sign: int = 1) -> tuple[float, str]:
+        """The largest of a figure (with -1: the smallest) over coordinates and energy, and where. NaN if unknown."""
+        values = getattr(self.coordinates, figure).flatten()
+        if self.energy:
+            values = torch.cat([values, getattr(self.energy, figure).view(1)])
+        at = int(torch.nan_to_num(sign * values, nan=-inf).argmax())
+        names = coordinate(tuple(self.still.shape), at) if at < self.still.numel() else "energy"
+        return float(values[at]), names
+
+
+def mixing(draws: Draws) -> Mixing:
+    """Measure long chains."""
+    x = draws.x.detach()
+    energy = draws.seen.get("energy")
+    still = (x == x[:1, :1]).flatten(0, 1).all(0).cpu()
+    return Mixing(_figures(x), None if energy is None else _figures(energy), still, x.shape[0], x.shape[1])
+
+
+def verdict(view: View) -> str:
+    """How far the samples can be trusted, in words; of trained models only where chains are long. Empty if unknown."""
+    found, sampler, words = view.mixing, view.plan.chain_sampler, []
+    if found:
+        total = f"{found.chains * found.draws:,} draws"
+        (agreement, where), (bulk, bulk_at) = found.largest("rhat"), found.largest("ess_bulk", -1)
+        tail, tail_at = found.largest("ess_tail", -1)
+        if bulk != bulk:
+            words.append(f"{total} tell nothing of the chains")
+        else:
+            words.append(
+                "R-hat needs a second chain" if found.chains == 1 else f"R-hat at most {agreement:.3f} ({where})"
+            )
+            words.append(f"smallest bulk ESS {bulk:,.0f} ({bulk_at}) and tail ESS {tail:,.0f} ({tail_at}) of {total}")
+    rates = _rates(view)
+    if "divergence" in rates:
+        words.append(_diverged(view, rates["divergence"]) or "no divergence")
+    if "acceptance" in rates:
+        words.append(f"acceptance {rates['acceptance']:.2f}")
+    if view.draws and "step_size" in view.draws.tuning:
+        words.append(f"step size {float(view.draws.tuning['step_size']):.3g} found by warm-up")
+    if words and not found and sampler:
+        judge = "which 'chains:' would judge by R-hat and ESS"
+        words.insert(0, f"every sample is the end of a chain of {sampler.steps:,} steps, {judge}")
+    return "; ".join(words)
+
+
+def findings(view: View) -> list[str]:
+    """What makes the samples doubtful, each in a sentence."""
+    rates = _rates(view)
+    found = [*_doubts(view.mixing)] if view.mixing else []
+    if diverged := _diverged(view, rates.get("divergence", 0.0)):
+        found.append(
+            f"{diverged}: the energy there is not finite or far off; smaller steps, or a higher target_acceptance"
+        )
+    if "acceptance" in rates and (doubt := _acceptance(rates["acceptance"], view)):
+        found.append(doubt)
+    return found
+
+
+def coordinate(event: Event, index: int) -> str:
+    """The name of a coordinate of flattened states, as Python would index it: `x[0, 3, 4]`."""
+    if prod(event) == 1:
+        return "x"
+    place = torch.unravel_index(torch.tensor(index), event)
+    return f"x[{', '.join(str(int(i)) for i in place)}]"
+
+
+def _figures(x: Tensor) -> Figures:
+    return Figures(*(figure(x).cpu() for figure in (rhat, ess_bulk, ess_tail)))
+
+
+def _doubts(found: Mixing) -> list[str]:
+    event = tuple(found.still.shape)
+    doubts = []
+    if found.draws < FEWEST:
+        doubts.append(f"of chains that keep {found.draws} states nothing can be told; more 'samples', or fewer chains")
+    elif indices := found.still.flatten().nonzero().flatten().tolist():
+        names = [coordinate(event, index) for index in indices[:FEW]] + ["..."] * (len(indices) > FEW)
+        doubts.append(f"{len(indices):,} of {prod(event):,} coordinates never moved: {', '.join(names)}")
+    worst, where = found.largest("rhat")
+    if worst > RHAT:
+        many = int((found.coordinates.rhat > RHAT).sum())
+        more = f", and above {RHAT} at {many:,} of {prod(event):,} coordinates" if many > 1 else f", above {RHAT}"
+        doubts.append(f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree; longer ones may")
+    for kind in ("bulk", "tail"):
+        least, where = found.largest(f"ess_{kind}", -1)
+        if least < found.wanted:
+            doubts.append(
+                f"the {kind} ESS is {least:,.0f} at {where}, and {found.wanted} are wanted: "
+                "more samples, or a sampler that moves further"
+            )
+            break
+    return doubts
+
+
+def _rates(view: View) -> dict[str, float]:
+    """Mean acceptance and share of divergences over all steps of the chains that sampled."""
+    if view.draws is None and view.plan.spec.stages:
+        return {}  # chains that train are watched while they do
+    return {
+        name: float(view.traces[name].cpu().double().mean())
+        for name in ("acceptance", "divergence")
+        if name in view.traces
+    }
+
+
+def _diverged(view: View, share: float) -> str:
+    if not share:
+        return ""
+    if view.draws is None or view.plan.spec.chains is None:
+        return f"{share:.2%} of the steps diverged"
+    steps = view.draws.x.shape[0] * view.draws.x.shape[1] * view.plan.spec.chains.thin
+    return f"{round(share * steps):,} of {steps:,} steps diverged"
+
+
+def _acceptance(now: float, view: View) -> str:
+    """Whether it is in a band: around the target of a sampler that has one, else where nobody would have put it."""
+    sampler, found = view.plan.chain_sampler, view.mixing
+    target = sampler.target_acceptance if sampler else None
+    low, high = (0.6 * target, 1 - (1 - target) / 10) if target else ACCEPTANCE
+    loose = found is not None and found.largest("ess_bulk", -1)[0] > LOOSE * found.chains * found.draws
+    if now < low:
+        return f"only {now:.1%} of the proposals are accepted: smaller steps are accepted more often"
+    if now > high and not (loose and target is None):
+        return f"{now:.1%} of the proposals are accepted: steps that reach further explore faster"
+    return ""

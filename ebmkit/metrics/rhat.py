@@ -1,0 +1,49 @@
+"""Whether chains agree with each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge
+
+from ebmkit.component import component
+from ebmkit.diagnostics.rhat import rhat
+from ebmkit.kinds import Metric
+from ebmkit.metrics.long_chains import long_chains
+
+if TYPE_CHECKING:
+    from ebmkit.engine.view import View
+
+
+@component("rhat")
+class Rhat(Metric):
+    """The rank-normalised split R-hat of the coordinate on which long chains agree least: 1 if they agree.
+
+        rhat_max = max_i sqrt(((N - 1) W_i + B_i) / (N W_i))
+
+    W is the variance within half chains of N draws and B/N the variance of their means, both of normal scores, of x and
+    of its distance from the median, of which the larger counts. Above 1.01 the chains have not mixed. A coordinate that
+    never moves is an error, and so is a single chain.
+
+    Parameters:
+        samples: draws of all chains together; where other metrics draw more, those.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and localization: an
+    improved R-hat for assessing convergence of MCMC", Bayesian Anal. 16, 2021, arXiv:1903.08008.
+
+    Example: evaluate: [{use: rhat, samples: 4000}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
+
+    samples: Annotated[int, Ge(1)] = 10_000
+
+    def results(self) -> tuple[str, ...]:
+        return ("rhat_max",)
+
+    def measure(self, view: View) -> dict[str, float]:
+        x = long_chains(view, self.samples).x
+        if len(x) < 2:
+            raise ValueError("a single chain has none to agree with: 'count' of 'chains:' is 2 or more")
+        return {"rhat_max": float(rhat(x).max())}

@@ -1,0 +1,31 @@
+"""Means and standard deviations of coordinates."""
+
+import pytest
+import torch
+
+import ebmkit
+from ebmkit.engine.sampling import view_of
+from ebmkit.metrics.moments import Moments
+
+
+@pytest.mark.parametrize("event", [(1,), (2,), (10,), (1, 2, 3)])
+def test_against_torch(event, tmp_path):
+    spec = tmp_path / "spec.yaml"
+    d = torch.Size(event).numel()
+    spec.write_text(f"ebmkit: 1\nmodel: {{use: gaussian, mean: {[0.0] * d}, shape: {list(event)}}}\nsampler: exact\n")
+    view = view_of(ebmkit.load_spec(spec), None)
+    x = 3 * torch.randn(50, *event, generator=torch.Generator().manual_seed(0)) + 1
+    view.give(x, {})
+    metric = Moments(coordinates=(d - 1, 0) if d > 1 else (0,), samples=50)
+    found, flat = metric.measure(view), x.flatten(1).double()
+    assert tuple(found) == metric.results()
+    for k in {0, d - 1}:
+        assert found[f"mean(x{k})"] == pytest.approx(float(flat[:, k].mean()), rel=1e-12)
+        assert found[f"std(x{k})"] == pytest.approx(float(flat[:, k].std()), rel=1e-12)
+
+
+def test_what_it_refuses():
+    with pytest.raises(ValueError, match="twice"):
+        Moments(coordinates=(1, 1))
+    assert Moments(coordinates=(0, 4)).refusal((2, 2), None) == "measures coordinate 4, and a state has 4, from 0 on"
+    assert Moments(coordinates=(3,)).refusal((2, 2), None) is None

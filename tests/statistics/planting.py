@@ -1,0 +1,119 @@
+"""Bugs planted in memory: a module is loaded with a piece of its text replaced, and everything that imports it anew.
+
+    with planted("samplers/hmc.py", "eps = state.step_size\\n", "eps = 2 * state.step_size\\n"):
+        import_module("test_continuous_samplers").test_the_target_is_stationary("hmc", "plane")
+
+No file is written. Behind the block every module is the one that it was before.
+"""
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_file_location
+from pathlib import Path
+from types import CodeType
+
+PACKAGE = Path(find_spec("ebmkit").submodule_search_locations[0])
+TESTS = Path(__file__).parents[1]
+#: Folders of tests that serve as proofs.
+PROOFS = ("components", "engine", "statistics")
+
+
+@contextmanager
+def planted(file: str, old: str, new: str) -> Iterator[None]:
+    """The package and its proofs with `new` in the place of `old`, which occurs once in `file`."""
+    source = (PACKAGE / file).read_text(encoding="utf-8")
+    found = source.count(old)
+    assert found == 1, f"{file}: what is to be replaced occurs {found} times, not once; keep the table in step:\n{old}"
+    name = modules_by_path()[PACKAGE / file]
+    affected = importers(name)
+    before = {each: sys.modules[each] for each in affected if each in sys.modules}
+    finder = Planter(name, PACKAGE / file, source.replace(old, new))
+    _forget(affected)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        _forget(affected)
+        sys.modules.update(before)
+        for each, module in before.items():
+            parent, _, child = each.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], child, module)
+
+
+def _forget(modules: Iterable[str]) -> None:
+    """As if they had never been imported: packages keep their modules as attributes too."""
+    for each in modules:
+        sys.modules.pop(each, None)
+        parent, _, child = each.rpartition(".")
+        if parent in sys.modules:
+            vars(sys.modules[parent]).pop(child, None)
+
+
+class Planter(MetaPathFinder, InspectLoader):
+    """Finds and loads one module, with a text that no file has. Compiled code is not kept either."""
+
+    def __init__(self, name: str, path: Path, source: str) -> None:
+        self.name, self.path, self.source = name, path, source
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        return spec_from_file_location(fullname, self.path, loader=self) if fullname == self.name else None
+
+    def get_source(self, fullname: str) -> str:
+        return self.source
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.source, f"{self.path} with a bug in it")
+
+
+# Who imports whom -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def modules_by_path() -> dict[Path, str]:
+    """Every module of the package and of its proofs, by file."""
+    found = {path: _dotted(path.relative_to(PACKAGE.parent)) for path in PACKAGE.rglob("*.py")}
+    for path in (path for folder in PROOFS for path in (TESTS / folder).glob("*.py")):
+        in_package = (path.parent / "__init__.py").exists()
+        found[path] = _dotted(path.relative_to(TESTS)) if in_package else path.stem
+    return {path: name for path, name in found.items() if path.stem != "conftest"}
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def importers(name: str) -> frozenset[str]:
+    """A module and all that import it, themselves or through others. Imports inside functions find what is there."""
+    found, new = {name}, {name}
+    while new:
+        new = {each for each, imported in imports().items() if imported & new} - found
+        found |= new
+    return frozenset(found)
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """What every module imports when it is loaded."""
+    return {name: set(_imported(ast.parse(path.read_text("utf-8")))) for path, name in modules_by_path().items()}
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Import(names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in names)
+            case ast.FunctionDef() | ast.If(test=ast.Name("TYPE_CHECKING")):
+                pass
+            case _:
+                yield from _imported(child)

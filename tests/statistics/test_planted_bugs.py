@@ -1,0 +1,107 @@
+"""What the proofs of samplers are worth: bugs are planted, and counted are those that a proof catches.
+
+The proofs are the tests of the other files, each at a false-alarm rate of at most 1e-6 with fixed seeds. What is right
+has to pass all of them, and what differs from it but has the same law, all that are about laws.
+"""
+
+import sys
+
+import pytest
+from planted_bugs import BATTERIES, BUGS, QUICK, SAME_LAW, Planted, Proof
+from planting import PACKAGE, planted
+
+every = pytest.mark.parametrize("battery", BATTERIES)
+FAILED = AssertionError, pytest.fail.Exception
+
+
+def name_of(plant: Planted) -> str:
+    return f"{plant.looked_at_by}: {plant.name}"
+
+
+def caught(bug: Planted) -> Proof | None:
+    """The first proof that fails. Any other error is one of this table: code that breaks down needs no proof."""
+    with planted(bug.file, bug.old, bug.new):
+        for proof in BATTERIES[bug.looked_at_by]:
+            try:
+                proof.run()
+            except FAILED:
+                return proof
+    return None
+
+
+@pytest.mark.parametrize("bug", QUICK, ids=name_of)
+def test_some_bugs_are_caught(bug):
+    assert caught(bug)
+
+
+@pytest.mark.long
+def test_bugs_are_caught(capsys):
+    by = {name_of(bug): caught(bug) for bug in BUGS}
+    survivors = [name for name, proof in by.items() if proof is None]
+    total, found = len(by), len(by) - len(survivors)
+    by_law = sum(proof is not None and not proof.to_the_letter for proof in by.values())
+    with capsys.disabled():
+        print(f"\n{total} planted, {found} caught, {by_law} of them by proofs that are not to the letter")
+        print(*(f"  survives: {name}" for name in survivors), sep="\n")
+    assert found >= max(28, total - 2), survivors
+
+
+@pytest.mark.long
+@every
+def test_what_is_right_is_not_flagged(battery):
+    for proof in BATTERIES[battery]:
+        proof.run()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("variant", SAME_LAW, ids=name_of)
+def test_what_has_the_same_law_is_not_flagged(variant):
+    with planted(variant.file, variant.old, variant.new):
+        for proof in BATTERIES[variant.looked_at_by]:
+            if not proof.to_the_letter:
+                proof.run()
+
+
+# The table, and how bugs are planted ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plant", [*BUGS, *SAME_LAW], ids=name_of)
+def test_the_table_is_in_step_with_the_code(plant):
+    source = (PACKAGE / plant.file).read_text(encoding="utf-8")
+    assert source.count(plant.old) == 1
+    compile(source.replace(plant.old, plant.new), plant.file, "exec")
+
+
+def test_there_are_enough_bugs_of_every_kind():
+    assert len(BUGS) >= 34
+    assert len({name_of(bug) for bug in BUGS}) == len(BUGS)
+    assert {bug.looked_at_by for bug in BUGS} == set(BATTERIES)
+
+
+def test_text_that_is_no_longer_there_is_noticed():
+    with (
+        pytest.raises(AssertionError, match=r"samplers/hmc\.py: .* occurs 0 times"),
+        planted("samplers/hmc.py", "?", ""),
+    ):
+        pass
+
+
+def test_behind_a_bug_everything_is_as_it_was():
+    import exact_start
+
+    from ebmkit.samplers import hmc, mala
+
+    before = dict(sys.modules)
+    with planted("samplers/leapfrog.py", "steps: int = 1", "steps: int = 2"):
+        from ebmkit.samplers import hmc as other
+        from ebmkit.samplers import leapfrog
+
+        assert other is not hmc
+        assert leapfrog.leapfrog.__defaults__ == (2,)
+        assert sys.modules["exact_start"] is exact_start  # what does not know of the bug is not loaded again
+    from ebmkit.samplers import hmc as again
+
+    assert again is hmc
+    assert sys.modules["ebmkit.samplers.mala"] is mala
+    assert before.items() <= sys.modules.items()
+    assert sys.modules["ebmkit.samplers.leapfrog"].leapfrog.__defaults__ == (1,)
