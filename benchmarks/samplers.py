@@ -61,7 +61,7 @@ def enter_the_environment() -> None:
     if not done.exists():
         print(f"installing {', '.join(PEERS)} into {ENVIRONMENT.relative_to(ROOT)} ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [python, "-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check"]
         # Both peers ask for torch and nothing else; ebmkit and the constraint say which.
         subprocess.run([*pip, "-c", ROOT / "constraints-cpu.txt", "-e", ROOT], check=True)
         subprocess.run([*pip, "--no-deps", *PEERS], check=True)
@@ -394,9 +394,8 @@ def tell(row: dict[str, Any]) -> None:
     """A row of the grid, as soon as it is known."""
     if row["chains"] == CHAINS[0] and row["dimension"] == DIMENSIONS[0]:
         print(f"\n### Grid: {row['sampler']} on an MLP d-128-128-1, ours | torchebm | ebm\n")
-        print(
-            "| d | chains | steps a second | MB at the peak | torchebm / ours | ebm / ours |\n|---:|---:|---:|---:|---:|---:|"
-        )
+        print("| d | chains | steps a second | MB at the peak | torchebm / ours | ebm / ours |")
+        print("|---:|---:|---:|---:|---:|---:|")
     ours, *peers = (row[name] for name in ("ours", "torchebm", "ebm"))
     speeds = " \\| ".join(f"{1e6 / each['cpu_us']:.3g}" for each in (ours, *peers))
     sizes = " \\| ".join(f"{each['bytes'] / 1e6:.3g}" for each in (ours, *peers))

@@ -134,7 +134,7 @@ def _doubts(found: Mixing) -> list[str]:
     if worst > RHAT:
         many = int((found.coordinates.rhat > RHAT).sum())
         more = f", and above {RHAT} at {many:,} of {prod(event):,} coordinates" if many > 1 else f", above {RHAT}"
-        doubts.append(f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree; longer ones may")
+        doubts.append(f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree yet; longer ones may")
     for kind in ("bulk", "tail"):
         least, where = found.largest(f"ess_{kind}", -1)
         if least < found.wanted:

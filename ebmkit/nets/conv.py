@@ -19,7 +19,7 @@ aten = torch.ops.aten
 ACTIVATIONS = mlp.ACTIVATIONS | {
     "leaky_relu": (
         partial(F.leaky_relu, negative_slope=0.2),
-        lambda g, z, a: aten.leaky_relu_backward(g, z, 0.2, False),
+        lambda g, z, a: aten.leaky_relu_backward.grad_input(g, z, 0.2, False, grad_input=a),
     )
 }
 
@@ -76,11 +76,11 @@ class ConvEnergy(nn.Module):
             layer, weight = _unwrapped(convolution)
             # Convolves faster. Not `contiguous`, which leaves a kernel of one channel as it is, and all maps behind it.
             weight = weight.to(memory_format=torch.channels_last)
-            z = F.conv2d(h, weight, layer.bias, layer.stride, layer.padding)
-            convolved.append((layer, weight, h, z))
+            before, z = h, F.conv2d(h, weight, layer.bias, layer.stride, layer.padding)
             h = function(z)
-        maps = h
-        h = maps.sum((2, 3)) if self.head == "sum" else maps.flatten(1)
+            convolved.append((layer, weight, before, z, h))
+        maps = h.shape
+        h = h.sum((2, 3)) if self.head == "sum" else h.flatten(1)
         for dense in self.dense:
             layer, weight = _unwrapped(dense)
             z = F.linear(h, weight, layer.bias)
@@ -90,13 +90,17 @@ class ConvEnergy(nn.Module):
         energy = F.linear(h, weight, layer.bias).squeeze(1)
 
         gradient = weight.expand(len(x), -1)
-        for weight, z, a in reversed(connected):
-            gradient = pullback(gradient, z, a) @ weight
-        gradient = gradient[..., None, None].expand_as(maps) if self.head == "sum" else gradient.view(maps.shape)
-        a = maps
-        for layer, weight, h, z in reversed(convolved):
-            gradient = _to_input(pullback(gradient, z, a), h, weight, layer)
-            a = h
+        while connected:  # each layer's memory goes as soon as it was used
+            weight, z, h = connected.pop()
+            gradient = pullback(gradient, z, h)
+            del z, h
+            gradient = gradient @ weight
+        gradient = gradient[..., None, None].expand(maps) if self.head == "sum" else gradient.view(maps)
+        while convolved:
+            layer, weight, before, z, h = convolved.pop()
+            gradient = pullback(gradient, z, h)
+            del z, h
+            gradient = _to_input(gradient, before, weight, layer)
         if self.base_precision:
             energy = energy + self.base_precision / 2 * x.flatten(1).square().sum(1)
             gradient = gradient + self.base_precision * x

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,13 +13,13 @@ from torch.nn import functional as F  # noqa: N812, the name everybody uses
 
 aten = torch.ops.aten
 
-#: The function, and its vector-Jacobian product `(gradient, input, output)` in one kernel.
+#: The function, and its vector-Jacobian product `(gradient, input, output)` in one kernel and the memory of the output.
 ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, Tensor], Tensor]]] = {
-    "silu": (F.silu, lambda g, z, a: aten.silu_backward(g, z)),
-    "softplus": (F.softplus, lambda g, z, a: aten.softplus_backward(g, z, 1, 20)),
-    "gelu": (F.gelu, lambda g, z, a: aten.gelu_backward(g, z)),
-    "tanh": (torch.tanh, lambda g, z, a: aten.tanh_backward(g, a)),
-    "relu": (F.relu, lambda g, z, a: aten.threshold_backward(g, a, 0)),
+    "silu": (F.silu, lambda g, z, a: aten.silu_backward.grad_input(g, z, grad_input=a)),
+    "softplus": (F.softplus, lambda g, z, a: aten.softplus_backward.grad_input(g, z, 1, 20, grad_input=a)),
+    "gelu": (F.gelu, lambda g, z, a: aten.gelu_backward.grad_input(g, z, grad_input=a)),
+    "tanh": (torch.tanh, lambda g, z, a: aten.tanh_backward.grad_input(g, a, grad_input=a)),
+    "relu": (F.relu, lambda g, z, a: aten.threshold_backward.grad_input(g, a, 0, grad_input=a)),
 }
 
 
@@ -50,15 +51,18 @@ class MLPEnergy(nn.Module):
         """Forward and, by hand, backward to x alone: a chain needs no graph and no weight gradient."""
         function, pullback = ACTIVATIONS[self.activation]
         flat = h = x.flatten(1)
-        passed = []
+        passed: list[tuple[Any, Tensor, Tensor]] = []
         for layer in self.hidden:
             z = layer(h)
             h = function(z)
             passed.append((layer.weight, z, h))
         energy: Tensor = self.last(h).squeeze(1)
         gradient = self.last.weight.expand(len(h), -1)
-        for weight, z, a in reversed(passed):
-            gradient = pullback(gradient, z, a) @ weight
+        while passed:  # each layer's memory goes as soon as it was used
+            weight, z, h = passed.pop()
+            gradient = pullback(gradient, z, h)
+            del z, h
+            gradient = gradient @ weight
         if self.base_precision:
             energy = energy + self.base_precision / 2 * flat.square().sum(1)
             gradient = gradient + self.base_precision * flat  # without alpha: see `Splits` in engine/compiled.py

@@ -76,7 +76,8 @@ def _in_the_corner(axes: Any, groups: dict[str, ndarray], low: float, high: floa
 
 def _groups(view: View) -> Iterator[tuple[str, Tensor]]:
     """The same things as in the other panels, and as noise the points at which chains begin."""
-    for name, points in (("training data", view.data("train")), ("held-out data", view.data("test"))):
+    train = view.data("train") if view.plan.spec.stages else None
+    for name, points in (("training data", train), ("held-out data", view.data("test"))):
         if points is not None:
             yield name, points[:POINTS]
     if has_exact(view):

@@ -57,7 +57,7 @@ def draw_map(axes: Any, view: View) -> str:
         maps = {"R-hat": agreement.amax(0), **maps}
     words = []
     for small, (name, values) in zip(
-        small_axes(axes, 1, len(maps), gap=(0.35, 0), room=0.12), maps.items(), strict=True
+        small_axes(axes, 1, len(maps), gap=(0.35, 0), room=(0.0, 0.12)), maps.items(), strict=True
     ):
         colors = ENERGY if name == "bulk ESS" else ENERGY[::-1]  # dark is bad
         drawn = small.imshow(values.numpy(), cmap=LinearSegmentedColormap.from_list(name, colors), interpolation="none")
@@ -101,7 +101,7 @@ def _rows(axes: Any, view: View, found: Mixing) -> None:
         [float(value) for part in parts for value in getattr(part, figure).flatten()]
         for figure in ("rhat", "ess_bulk", "ess_tail")
     )
-    left, right = small_axes(axes, 1, 2, gap=(0.55, 0), room=0.2)
+    left, right = small_axes(axes, 1, 2, gap=(0.55, 0), room=(0.04, 0.2))
     rows = range(len(names))
     finite = [value for value in agreement if value < float("inf")]
     most = max([1.25 * (RHAT - 1), *(1.1 * (value - 1) for value in finite)])

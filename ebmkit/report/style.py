@@ -69,16 +69,18 @@ def tidy(axes: Any, title: str = "") -> None:
     axes.yaxis.label.set(fontsize=8, color=FAINT)
 
 
-def small_axes(axes: Any, rows: int, columns: int, gap: tuple[float, float], room: float = 0.0) -> list[Any]:
+def small_axes(
+    axes: Any, rows: int, columns: int, gap: tuple[float, float], room: tuple[float, float] = (0.0, 0.0)
+) -> list[Any]:
     """Axes side by side in place of `axes`, row by row; `gap` is what lies between them, in widths and heights, and
-    `room` what is left free on the right."""
+    `room` what is left free on the left and on the right."""
     axes.set_axis_off()
     across, up = gap
-    width, height = (1 - room) / (columns + (columns - 1) * across), 1 / (rows + (rows - 1) * up)
+    width, height = (1 - sum(room)) / (columns + (columns - 1) * across), 1 / (rows + (rows - 1) * up)
     found = []
     for row in range(rows):
         for column in range(columns):
-            place = (column * width * (1 + across), 1 - height - row * height * (1 + up), width, height)
+            place = (room[0] + column * width * (1 + across), 1 - height - row * height * (1 + up), width, height)
             found.append(axes.inset_axes(place, facecolor="none"))
             tidy(found[-1])
     return found

@@ -76,7 +76,7 @@ class Metropolis(Sampler):
         log_ratio = (height - proposed) / self.temperature
         if center is not None:
             log_ratio = log_ratio + self._log_q(x, center) - self._log_q(proposal, center)
-        finite = proposed.isfinite()
+        finite = proposed.isfinite() & ~log_ratio.isnan()
         acceptance = torch.where(finite, log_ratio, -torch.inf).exp().clamp(max=1)
         accepted = torch.empty_like(proposed).uniform_(generator=rng) < acceptance
         moved = torch.where(accepted.view(-1, *[1] * (x.dim() - 1)), proposal, x)
