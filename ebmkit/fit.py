@@ -24,6 +24,9 @@ from ebmkit.place import Path, Place
 from ebmkit.spec import walk
 from ebmkit.suggest import did_you_mean
 
+#: Steps of a warm-up below which step sizes are still those that it tries first.
+SHORTEST = 20
+
 
 def event_of(checked: Checked) -> Event | None:
     """The shape of a state: what the data have, or what the model's parameters fix."""
@@ -41,7 +44,7 @@ def misfits(checked: Checked) -> Iterator[EbmkitError]:
         return  # the rest depends on the shape of a state
     yield from _shape(checked, here)
     for path, component in walk(checked.spec):
-        if isinstance(component, Sampler) and isinstance(getattr(component, "sampler", None), Sampler):
+        if isinstance(component, Sampler) and component.inner():
             continue  # it can do what the sampler inside can, of which all is said
         if isinstance(component, (Sampler, Objective)):
             yield from _model_can(path, component, checked, here)
@@ -237,6 +240,12 @@ def _chains(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
             other=here("sampler"),
             help="'burn_in' throws steps away without tuning",
         )
+    elif chains.warmup != "auto" and 0 < chains.warmup < SHORTEST:
+        yield Unsuitable(
+            f"a warm-up of {chains.warmup} steps finds nothing, and leaves a step size that is worse than the spec's",
+            here("chains", "warmup"),
+            help=f"{SHORTEST} are the fewest; 0 leaves the step size as it is",
+        )
     capacity = init.capacity()
     if capacity is not None and capacity < chains.count:
         yield TooManyChains(
@@ -267,6 +276,13 @@ def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
                 f"{_called(metric)} compares long chains, and there is no 'chains:'",
                 place,
                 help="chains: {count: 4} keeps the states of four long chains",
+            )
+        if spec.chains and spec.chains.count < metric.least_chains:
+            yield Unsuitable(
+                f"{_called(metric)} compares {metric.least_chains} chains or more",
+                place,
+                other=here("chains"),
+                other_label=f"{spec.chains.count} chain",
             )
         if metric.every is not None and not spec.train:
             yield SectionMissing(f"'every' of {_called(metric)} counts training steps, and there is no 'train:'", place)

@@ -35,9 +35,8 @@ def folded(x: Tensor) -> Tensor:
 
     Reference: Vehtari et al., arXiv:1903.08008.
     """
-    pooled = x.flatten(0, 1)
-    lower, upper = pooled.median(dim=0).values, -(-pooled).median(dim=0).values  # torch takes the lower of the two
-    return (x - (lower + upper) / 2).abs()
+    pooled = x.flatten(0, 1).sort(dim=0).values  # torch's median is not deterministic on every device
+    return (x - (pooled[len(pooled) // 2 - 1] + pooled[len(pooled) // 2]) / 2).abs()
 
 
 def quantiles(x: Tensor, *shares: float) -> list[Tensor]:

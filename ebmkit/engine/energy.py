@@ -87,10 +87,10 @@ class Energy:
 
     def at(self, temperature: Tensor) -> Energy:
         """`E / T` with a temperature `(B,)` for each chain."""
-        return TemperedEnergy(self, temperature)
+        return HeatedEnergy(self, temperature)
 
 
-class TemperedEnergy(Energy):
+class HeatedEnergy(Energy):
     """An energy on which every chain has a temperature of its own."""
 
     def __init__(self, cold: Energy, temperature: Tensor) -> None:

@@ -134,7 +134,10 @@ def _doubts(found: Mixing) -> list[str]:
     if worst > RHAT:
         many = int((found.coordinates.rhat > RHAT).sum())
         more = f", and above {RHAT} at {many:,} of {prod(event):,} coordinates" if many > 1 else f", above {RHAT}"
-        doubts.append(f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree yet; longer ones may")
+        doubts.append(
+            f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree yet. Longer ones may; "
+            "if they sit in different modes, parallel_tempering joins them"
+        )
     for kind in ("bulk", "tail"):
         least, where = found.largest(f"ess_{kind}", -1)
         if least < found.wanted:
@@ -172,6 +175,8 @@ def _acceptance(now: float, view: View) -> str:
     target = sampler.target_acceptance if sampler else None
     low, high = (0.6 * target, 1 - (1 - target) / 10) if target else ACCEPTANCE
     loose = found is not None and found.largest("ess_bulk", -1)[0] > LOOSE * found.chains * found.draws
+    if sampler and sampler.inner():
+        return "" if now > 0.1 else f"only {now:.1%} of the exchanges are accepted: temperatures that lie closer are"
     if now < low:
         return f"only {now:.1%} of the proposals are accepted: smaller steps are accepted more often"
     if now > high and not (loose and target is None):

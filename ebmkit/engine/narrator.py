@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from ebmkit.build import Parts
-from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.history import History
 from ebmkit.engine.progress import Progress
 from ebmkit.plan import Plan
@@ -87,6 +86,8 @@ class Narrator:
         """The run is left before its end."""
         record = self.record
         kept = f"saved at step {record.step}" if saved else f"the last checkpoint is that of step {record.step}"
+        if not record.plan.spec.stages:
+            kept = "chains are not saved, and begin again"
         line = f"{why}; {kept}; go on with:  {resume_command(record)}"
         record.say(line)
         self.progress.leave(line)
@@ -141,9 +142,8 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
     if sampler := plan.chain_sampler:
         if spec.chains:
-            most = Evaluation.samples_of(spec.evaluate, spec.samples)
-            kept = f"{_count(spec.chains.draws(most), 'state')} kept"
-            length = _count(spec.chains.length(sampler, most), "step")
+            kept = f"{_count(spec.chains.draws(spec.samples), 'state')} kept"
+            length = _count(spec.chains.length(sampler, spec.samples), "step")
             chains = f"{_count(spec.chains.count, 'chain')} of {length}, {kept} of each"
         else:
             chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"

@@ -116,10 +116,14 @@ class View:
         self.traces, self.draws = traces, draws
 
     def samples(self, n: int) -> Tensor:
-        """`n` model samples `(n, *event)`. Those of one step are drawn once and shared; ask for the most first."""
-        if self._drawn is None or self._drawn_at != self.step or len(self._drawn) < n:
-            self._drawn, self._drawn_at = self._draw(n), self.step
-        if self.draws is None or len(self._drawn) == n:
+        """`n` model samples `(n, *event)`. Those of one step are drawn once and shared; ask for the most first.
+
+        Long chains are as long as the spec says, whoever asks: of them there may be fewer.
+        """
+        wanted = self.plan.spec.samples if self.plan.spec.chains else n
+        if self._drawn is None or self._drawn_at != self.step or len(self._drawn) < wanted:
+            self._drawn, self._drawn_at = self._draw(wanted), self.step
+        if self.draws is None or len(self._drawn) <= n:
             return self._drawn[:n]
         return self._drawn[torch.arange(n, device=self._drawn.device) * len(self._drawn) // n]  # of every chain some
 
@@ -136,7 +140,7 @@ class View:
         if sampler is None:
             return 0
         if chains:
-            return chains.length(sampler, n)
+            return chains.length(sampler, self.plan.spec.samples)
         _, rows = self._starts()
         return math.ceil(n / rows) * sampler.steps
 

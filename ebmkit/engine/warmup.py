@@ -73,7 +73,9 @@ class Spread(NamedTuple):
         """Drawn towards the geometric mean over coordinates, as five more states would; the arithmetic mean would
         drown the small ones."""
         log_variance = (self.squares / max(1, self.seen - 1)).log()
-        return log_variance.lerp(log_variance.mean(), 5 / (self.seen + 5)).exp()
+        moved = log_variance > -torch.inf  # what never moved says nothing, and stays at zero
+        mean = log_variance.where(moved, 0).sum() / moved.sum()
+        return torch.where(moved, log_variance.lerp(mean, 5 / (self.seen + 5)), -torch.inf).exp()
 
 
 def warm_up(

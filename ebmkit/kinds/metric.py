@@ -29,6 +29,8 @@ class Metric(Component, ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     #: What the chains that draw the samples must report (see `Sampler.traces`).
     traces: ClassVar[frozenset[str]] = frozenset()
+    #: How many long chains there have to be, for a metric that needs them.
+    least_chains: ClassVar[int] = 1
 
     every: Annotated[int, Ge(1)] | None = None
 

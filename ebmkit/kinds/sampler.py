@@ -54,6 +54,10 @@ class Sampler(Component, ABC):
     #: The acceptance that a warm-up tunes to. Declare it as a parameter in samplers that can be tuned.
     target_acceptance: float | None = None
 
+    def inner(self) -> Sampler | None:
+        """The sampler that this one is built around, which says what it needs; its acceptance is of exchanges then."""
+        return None
+
     def tunes(self) -> frozenset[str]:
         """Of `step_size` and `mass`, which fields of its state a warm-up may replace (see `engine/warmup.py`)."""
         return frozenset()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
-
-from annotated_types import Ge
+from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.component import component
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
@@ -27,24 +25,21 @@ class Ess(Metric):
     that asks for none, as `exact` does, is charged one a draw. A coordinate that never moves is an error.
 
     Parameters:
-        samples: draws of all chains together; where other metrics draw more, those.
         every: measure after each so many training steps, not only at the end.
 
     Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and localization: an
     improved R-hat for assessing convergence of MCMC", Bayesian Anal. 16, 2021, arXiv:1903.08008.
 
-    Example: evaluate: [{use: ess, samples: 4000}]
+    Example: evaluate: [ess]
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
-
-    samples: Annotated[int, Ge(1)] = 10_000
 
     def results(self) -> tuple[str, ...]:
         return ("ess_bulk", "ess_tail", "ess_per_evaluation")
 
     def measure(self, view: View) -> dict[str, float]:
-        draws = long_chains(view, self.samples)
+        draws = long_chains(view)
         chains, count = draws.x.shape[:2]
         bulk = float(ess_bulk(draws.x).min())
         evaluations = chains * (draws.evaluations or count)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from ebmkit.engine.view import View
 
 
-def long_chains(view: View, samples: int) -> Draws:
-    """What chains kept that drew at least so many samples, each coordinate of which moves in some chain."""
-    view.samples(samples)
+def long_chains(view: View) -> Draws:
+    """What chains kept, each coordinate of which moves in some chain."""
+    view.samples(view.plan.spec.samples)
     if view.draws is None:
         raise ValueError("the samples are not those of long chains, which 'chains:' in a spec asks for")
     x = view.draws.x

@@ -21,11 +21,13 @@ class Matched(NamedTuple):
 
 
 def matched(view: View, n: int) -> Matched:
-    """`n` model samples and `n` random points of either split; all of the smaller split where there are fewer."""
+    """`n` model samples and `n` random points of either split; as many as there are of each where there are fewer."""
     test, train = view.data("test"), view.data("train")
     if test is None or train is None:
         raise ValueError("distances to data need a spec with data")
-    n = min(n, len(test), len(train))
+    samples = view.samples(min(n, len(test), len(train)))
     # At random, because files are often sorted by class.
-    test, train = (x[torch.randperm(len(x), generator=view.rng, device=x.device)[:n]] for x in (test, train))
-    return Matched(view.samples(n).flatten(1), test.flatten(1), train.flatten(1))
+    test, train = (
+        x[torch.randperm(len(x), generator=view.rng, device=x.device)[: len(samples)]] for x in (test, train)
+    )
+    return Matched(samples.flatten(1), test.flatten(1), train.flatten(1))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
-
-from annotated_types import Ge
+from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.component import component
 from ebmkit.diagnostics.rhat import rhat
@@ -26,24 +24,22 @@ class Rhat(Metric):
     never moves is an error, and so is a single chain.
 
     Parameters:
-        samples: draws of all chains together; where other metrics draw more, those.
         every: measure after each so many training steps, not only at the end.
 
     Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and localization: an
     improved R-hat for assessing convergence of MCMC", Bayesian Anal. 16, 2021, arXiv:1903.08008.
 
-    Example: evaluate: [{use: rhat, samples: 4000}]
+    Example: evaluate: [rhat]
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
-
-    samples: Annotated[int, Ge(1)] = 10_000
+    least_chains: ClassVar[int] = 2
 
     def results(self) -> tuple[str, ...]:
         return ("rhat_max",)
 
     def measure(self, view: View) -> dict[str, float]:
-        x = long_chains(view, self.samples).x
+        x = long_chains(view).x
         if len(x) < 2:
             raise ValueError("a single chain has none to agree with: 'count' of 'chains:' is 2 or more")
         return {"rhat_max": float(rhat(x).max())}

@@ -90,7 +90,8 @@ def legend(axes: Any, markerscale: float = 1) -> None:
     """Above the axes, opposite the title, where it hides nothing."""
     place = {"loc": "lower right", "bbox_to_anchor": (1.01, 0.99), "borderaxespad": 0.2, "frameon": False, "ncols": 4}
     look = {"fontsize": 7.5, "labelcolor": INK, "columnspacing": 1.2, "handlelength": 1.2}
-    axes.legend(markerscale=markerscale, **place, **look)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(markerscale=markerscale, **place, **look)
 
 
 def legend_within(axes: Any, lines: Any) -> None:
@@ -115,7 +116,8 @@ def label(axes: Any, words: str, color: str = FAINT) -> None:
 
 def spread(values: Any) -> str:
     """Mean and standard deviation of an array or tensor."""
-    return f"{float(values.mean()):.3g}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{float(values.std()):.3g}"
+    deviation = float(values.std()) if len(values) > 1 else 0.0
+    return f"{float(values.mean()):.3g}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{deviation:.3g}"
 
 
 def number(value: float) -> str:

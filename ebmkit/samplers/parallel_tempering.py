@@ -108,6 +108,9 @@ class ParallelTempering(Sampler):
             if getattr(self.sampler, name, None) is not None:
                 raise ValueError(f"{called} has a '{name}', and replicas are moved in units that differ")
 
+    def inner(self) -> Sampler:
+        return self.sampler
+
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> ParallelTemperingState:
         return self.begin(energy, x.expand(len(self.temperatures), *x.shape), rng)
 

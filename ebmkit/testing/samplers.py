@@ -139,7 +139,7 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
     Samplers that can refuse are exact, and so are those that draw from the model or its conditionals. Others may be
     biased, by their step size, as much as 5 % of a wave's height.
     """
-    if isinstance(getattr(sampler, "sampler", None), Sampler):
+    if sampler.inner():
         raise Inapplicable("the replicas beside its chains begin where those begin, which is not their law")
     model, event = model_for(sampler, case.event)
     if "sample_exact" not in model.offers:

@@ -122,9 +122,7 @@ def test_the_folder_of_a_run_needs_a_file_to_write(specs):
 
 
 def test_claims_count_here_too(specs):
-    Path("claim.yaml").write_text(
-        SPEC + CHAINS + "evaluate: [{use: rhat, samples: 40}]\nexpect: [{metric: rhat_max, below: 0.5}]\n"
-    )
+    Path("claim.yaml").write_text(SPEC + CHAINS + "evaluate: [rhat]\nexpect: [{metric: rhat_max, below: 0.5}]\n")
     assert "E304" in invoke("sample", "claim.yaml", "--quiet", status=6).stderr
 
 

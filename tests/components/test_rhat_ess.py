@@ -19,9 +19,12 @@ shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 both = pytest.mark.parametrize("metric", [Rhat(), Ess()], ids=["rhat", "ess"])
 
 
+PLAN = SimpleNamespace(spec=SimpleNamespace(samples=10_000))
+
+
 def view(x, evaluations=1):
     """As much of a run as these metrics read: long chains, once samples were asked for."""
-    found = SimpleNamespace(draws=None, asked=[])
+    found = SimpleNamespace(draws=None, asked=[], plan=PLAN)
 
     def samples(n):
         found.asked.append(n)
@@ -98,7 +101,7 @@ def test_units_that_flip_are_measured(metric):
 def test_few_draws_and_short_chains_are_refused(metric):
     with pytest.raises(ValueError, match="of 3 draws a chain"):
         metric.measure(view(torch.randn(4, 3, 2, generator=generator(0))))
-    ends = SimpleNamespace(samples=lambda n: None, draws=None)
+    ends = SimpleNamespace(samples=lambda n: None, draws=None, plan=PLAN)
     with pytest.raises(ValueError, match="not those of long chains"):
         metric.measure(ends)
 
@@ -119,7 +122,7 @@ SPEC = {"ebmkit": 1, "model": {"use": "gaussian", "mean": [0.0, 0.0]}, "chains":
 def test_long_chains_of_a_spec(sampler):
     spec = {**SPEC, "sampler": sampler, "samples": 4000, "evaluate": ["rhat", "ess"]}
     run = view_of(load_spec(spec), None)
-    found = Rhat(samples=4000).measure(run) | Ess(samples=4000).measure(run)
+    found = Rhat().measure(run) | Ess().measure(run)
     assert run.draws.x.shape == (4, 1000, 2)
     assert found["rhat_max"] < 1.05
     assert found["rhat_max"] == float(rhat(run.draws.x).max())

@@ -106,6 +106,14 @@ def test_fewer_samples_are_some_of_every_chain(spec):
     assert view.samples(6).equal(view.draws.x.flatten(0, 1)[[0, 17, 34, 51, 68, 85]])
 
 
+def test_who_asks_for_more_gets_what_there_is(spec):
+    """The spec says how long chains are, not a metric that would like more samples."""
+    view = view_of(ebmkit.load_spec(spec, sets=["evaluate=[{use: moments, samples: 5000}, rhat]"]), None)
+    assert view.chain_length(5000) == 20 + 2 * 34
+    assert len(view.samples(5000)) == 102
+    assert view.draws.x.shape[1] == 34
+
+
 def test_a_chain_that_begins_outside_the_support_is_refused(spec):
     view = view_of(ebmkit.load_spec(spec), None)
     view.parts.evaluated.forward = lambda x: torch.where(x[:, 0] > 0, torch.inf, 0.0)

@@ -334,3 +334,16 @@ def test_throws_speeds_and_kinetic_energies(event, name, temperature):
             (white.square().sum(1), lambda q: torch.special.gammainc(half.expand_as(q), q / 2)),
         ]
     )
+
+
+def test_what_is_found_is_the_mean_of_what_was_tried():
+    """The last step size swings about the right one, above all with one chain."""
+    sampler, rng = HMC(leapfrog_steps=3, step_size=0.3, mass=1.0), generator(0)
+    with frozen(Gaussian().build((2,))) as energy:
+        state = sampler.init(energy, torch.zeros(1, 2), rng)
+        state, tried = warm_up(sampler, energy, state, rng, 60)
+    log_mean = math.log(0.3)
+    for t, log_step in enumerate(tried.log().tolist(), start=1):
+        log_mean += t**-0.75 * (log_step - log_mean)
+    assert float(state.step_size.log()) == pytest.approx(log_mean, rel=1e-12)
+    assert abs(float(tried[-1].log()) - log_mean) > 0.01

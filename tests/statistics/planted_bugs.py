@@ -182,7 +182,7 @@ BATTERIES: dict[str, list[Proof]] = {
     ],
     "exact": [proof("test_discrete_samplers", "test_exact_draws_have_the_law_of_the_table", "three spins")],
     "parallel_tempering": [
-        proof("engine.test_tempered_energy", "test_every_row_is_divided_by_its_own_temperature", (3,)),
+        proof("engine.test_heated_energy", "test_every_row_is_divided_by_its_own_temperature", (3,)),
         proof("test_parallel_tempering", "test_gaussians_are_stationary_at_every_temperature", "metropolis", (2,)),
         proof("test_parallel_tempering", "test_gaussians_are_stationary_at_every_temperature", "mala", (2,)),
         proof(
