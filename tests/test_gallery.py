@@ -8,7 +8,7 @@ import ebmkit
 
 GALLERY = sorted((Path(__file__).parents[1] / "specs/gallery").glob("*.yaml"))
 #: Those that take a few seconds.
-BRIEF = {"mala-banana", "langevin-far-modes"}
+BRIEF = {"hmc-correlated-gaussian"}
 
 each = pytest.mark.parametrize("spec", GALLERY, ids=lambda path: path.stem)
 

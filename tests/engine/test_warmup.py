@@ -26,7 +26,13 @@ SAMPLERS = {
     "hmc": lambda **parameters: HMC(leapfrog_steps=5, **parameters),
     "nuts": lambda **parameters: NUTS(max_depth=3, **parameters),
 }
-all_samplers = pytest.mark.parametrize("make", SAMPLERS.values(), ids=SAMPLERS)
+all_samplers = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=pytest.mark.long if name == "nuts" else [])  # which is slow
+        for name, make in SAMPLERS.items()
+    ],
+)
 
 
 @pytest.fixture(autouse=True)

@@ -71,7 +71,7 @@ def take_another_number_of_threads(home: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def take_another_torch(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    replace(home / "run" / "lock.yaml", f"torch: {torch.__version__}", "torch: 2.6.0")
+    replace(home / "run" / "lock.yaml", f'torch: "{torch.__version__}"', 'torch: "2.6.0"')
     return f"packages.torch: 2.6.0 -> {torch.__version__}"
 
 

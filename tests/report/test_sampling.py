@@ -129,6 +129,7 @@ def test_a_warm_up_and_divergences_have_panels_where_there_are_some(axes):
     assert "divergences" in names(view)
 
 
+@pytest.mark.long
 def test_one_chain_and_chains_of_few_draws_have_pages():
     for chains in ((1, 60), (3, 2), (2, 5)):
         page = write_report(drawn("banana", chains=chains), {}, "")
@@ -398,7 +399,7 @@ def test_the_page_leads_with_the_verdict(finished):
     page = (finished / "report.html").read_text()
     view = view_of(load_spec(finished / "resolved.yaml"), finished)
     give_kept_samples(view, finished)
-    assert view.draws.x.shape == (4, 2500, 2)  # as many as the metrics wanted
+    assert view.draws.x.shape == (4, 50, 2)  # as many as the spec says
     words = verdict(view)
     assert words.startswith("R-hat at most ")
     assert words in page
@@ -406,7 +407,7 @@ def test_the_page_leads_with_the_verdict(finished):
     summary = json.loads((finished / "run.json").read_text())
     for warning in summary["warnings"]:
         assert warning in page
-    assert "mala, 4 chains of 2,560 steps" in page
+    assert "mala, 4 chains of 110 steps" in page
     assert f"{summary['results']['rhat_max']:.5g}" in page
     assert f"ebmkit sample {finished} --out draws.json" in page
 

@@ -80,11 +80,20 @@ ELSEWHERE |= {"nuts", "cold nuts, matrix"}
 
 CASES = [(name, target) for target in TARGETS for name in EXACT if target in THOROUGH or name in ELSEWHERE]
 
+#: Which of these cases every `make test` tries.
+BRIEF = {(name, target) for name, target in CASES if target in ("plane", "image") or name in ("walk", "mala", "nuts")}
+
 #: Kolmogorov-Smirnov tests in all of these cases, at most.
 COMPARISONS = 8 * len(CASES)
 
 
-@pytest.mark.parametrize(("name", "target"), CASES, ids=[f"{name} on {target}" for name, target in CASES])
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        pytest.param(*case, id=f"{case[0]} on {case[1]}", marks=[] if case in BRIEF else pytest.mark.long)
+        for case in CASES
+    ],
+)
 def test_the_target_is_stationary(name, target):
     sampler = EXACT[name](dimension(target))
     chain = run_from_exact_draws(sampler, target)

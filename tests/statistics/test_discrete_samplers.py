@@ -104,7 +104,11 @@ def single(pi, units, unit):
 
 
 @pytest.mark.parametrize(
-    ("name", "temperature"), [*product([name for name in MODELS if name not in NINE], [1.0, 1.7]), ("lattice", 1.7)]
+    ("name", "temperature"),
+    [
+        *product([name for name in MODELS if name not in NINE], [1.0, 1.7]),
+        pytest.param("lattice", 1.7, marks=pytest.mark.long),
+    ],
 )
 def test_a_fixed_sweep_is_the_product_of_its_draws(name, temperature):
     module, states = built(MODELS[name])

@@ -127,7 +127,7 @@ class Stairs(nn.Module):
         return torch.where(inside, self.heights[x[:, 0].clamp(0, len(self.heights) - 1).long()], torch.inf)
 
 
-@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("steps", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_whole_step_around_metropolis(steps):
     """Proposals of one unit up or down, in the place of normal ones; a unit at T = 4 is 2. The cold replica walks from
     number to number, the hot one between 0 and 2, and both see all numbers by exchanges. A step with as many moves
@@ -141,7 +141,9 @@ def test_a_whole_step_around_metropolis(steps):
     assert float(torch.linalg.matrix_power(P, 200).sub(pi).abs().max()) < 1e-6  # it gets everywhere
 
 
-@pytest.mark.parametrize(("count", "units", "scan"), [(2, 2, "fixed"), (3, 1, "block")])
+@pytest.mark.parametrize(
+    ("count", "units", "scan"), [pytest.param(2, 2, "fixed", marks=pytest.mark.long), (3, 1, "block")]
+)
 def test_a_whole_step_around_gibbs(count, units, scan):
     """With one sweep before the exchange and none behind it a step is not the same backwards, but keeps the law."""
     weights = ((0.0, 1.1), (1.1, 0.0)) if units == 2 else ((0.0,),)
