@@ -384,9 +384,10 @@ def grid(report: Report) -> None:
                 setting = mlp(dimension, chains)
                 runs = setting.langevin(compiled=False) if sampler == "langevin" else setting.hmc()
                 runs.pop("plain loop", None)
-                large = chains * dimension >= 10**6  # seconds a step
-                unit = (1 if large else 3) * (LEAPFROG_STEPS if sampler == "hmc" else 2)
-                found = measure(setting, runs, unit=unit, turns=5 if large else 15)
+                # The largest cells take seconds a step: there, chains are short and turns few.
+                turns = (15 if chains < 4096 else 9) if sampler == "langevin" or chains < 65536 else 3
+                unit = (2 if chains == 65536 else 5) * (LEAPFROG_STEPS if sampler == "hmc" else 1)
+                found = measure(setting, runs, unit=unit, turns=turns)
                 for name, run in runs.items():
                     found[name]["bytes"] = peak_memory(run, unit)
                 rows.append({"sampler": sampler, "chains": chains, "dimension": dimension, **found})
