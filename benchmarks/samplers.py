@@ -386,7 +386,8 @@ def grid(report: Report) -> None:
                 runs.pop("plain loop", None)
                 # The largest cells take seconds a step: there, chains are short and turns few.
                 turns = (15 if chains < 4096 else 9) if sampler == "langevin" or chains < 65536 else 3
-                unit = (2 if chains == 65536 else 5) * (LEAPFROG_STEPS if sampler == "hmc" else 1)
+                draws = 5 if chains < 65536 else 2 if dimension < 784 else 1
+                unit = draws * (LEAPFROG_STEPS if sampler == "hmc" else 1)
                 found = measure(setting, runs, unit=unit, turns=turns)
                 for name, run in runs.items():
                     found[name]["bytes"] = peak_memory(run, unit)
