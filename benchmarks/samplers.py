@@ -16,20 +16,16 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import math
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
+from measuring import Report, one_thread, seconds, take_turns
+from peers import ROOT, enter_the_environment
 from torch import Generator, Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -40,36 +36,11 @@ from ebmkit.models.mlp import MLP
 from ebmkit.samplers.hmc import HMC
 from ebmkit.samplers.langevin import Langevin
 
-ROOT = Path(__file__).resolve().parents[1]
-ENVIRONMENT = ROOT / ".cache" / "benchmark"
-PEERS = ("torchebm==0.8.9", "ebmkit==0.16.0")
-#: Memory that is freed stays with the process. Else it is a matter of luck who has to fetch it back, page by page, and
-#: with large states that takes a tenth of the time.
-ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_MMAP_MAX_": "0"}
 PICTURE = ROOT / "docs" / "samplers-cost.png"
 
 STEP, LEAPFROG_STEP, LEAPFROG_STEPS = 0.01, 0.05, 10
 TURNS, TURN = 25, 0.03  # how many, and about how many seconds the limit's turn takes
 CHAINS, DIMENSIONS = (1, 16, 256, 4096, 65536), (2, 10, 50, 200, 784)
-
-
-# The environment ------------------------------------------------------------------------------------------------------
-
-
-def enter_the_environment() -> None:
-    """Make it, if it is not there, and start this file again inside."""
-    if Path(sys.prefix).resolve() == ENVIRONMENT and ALLOCATOR.items() <= os.environ.items():
-        return
-    python, done = ENVIRONMENT / "bin" / "python", ENVIRONMENT / f"installed {' '.join(PEERS)}"
-    if not done.exists():
-        print(f"installing {', '.join(PEERS)} into {ENVIRONMENT.relative_to(ROOT)} ...", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check"]
-        # Both peers ask for torch and nothing else; ebmkit and the constraint say which.
-        subprocess.run([*pip, "-c", ROOT / "constraints-cpu.txt", "-e", ROOT], check=True)
-        subprocess.run([*pip, "--no-deps", *PEERS], check=True)
-        done.touch()
-    os.execve(python, [str(python), *sys.argv], {**os.environ, **ALLOCATOR})
 
 
 # The contenders -------------------------------------------------------------------------------------------------------
@@ -237,32 +208,11 @@ def measure(
     """
     require_same_chains(setting, runs, unit)
     runs = {"limit": setting.limit(), **runs}
-    steps = unit * max(1, round(TURN / seconds(runs["limit"], unit)[0]))
+    steps = unit * max(1, round(TURN / seconds(partial(runs["limit"], unit))[0]))
     if steps > unit:  # else they are warm already
         for run in runs.values():
             run(steps)
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
-    order = list(runs)
-    for _ in range(turns):
-        order = order[1:] + order[:1]
-        for name in order:
-            taken[name].append(tuple(1e6 * value / steps for value in seconds(runs[name], steps)))  # type: ignore[arg-type]
-    found: dict[str, dict[str, float]] = {}
-    for name in runs:
-        found[name] = {}
-        for clock, word in enumerate(("cpu", "wall")):
-            found[name][f"{word}_us"] = median(turn[clock] for turn in taken[name])
-            for other in ("limit", "ours"):
-                pairs = zip(taken[name], taken[other], strict=True)
-                found[name][f"{word}_x_{other}"] = median(turn[clock] / beside[clock] for turn, beside in pairs)
-    return found
-
-
-def seconds(run: Run, steps: int) -> tuple[float, float]:
-    """CPU and wall."""
-    processor, wall = time.process_time(), time.perf_counter()
-    run(steps)
-    return time.process_time() - processor, time.perf_counter() - wall
+    return take_turns({name: partial(run, steps) for name, run in runs.items()}, turns, steps)
 
 
 def peak_memory(run: Run, steps: int) -> int:
@@ -300,32 +250,6 @@ def launches(run: Run) -> int:
 
 
 # Sections -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Report:
-    """What was found, and whether it is what was aimed at."""
-
-    found: dict[str, Any] = field(default_factory=dict)
-    aims: list[dict[str, Any]] = field(default_factory=list)
-
-    def aim(self, what: str, figure: float, *, at_most: float | None = None, at_least: float | None = None) -> None:
-        met = (at_most is None or figure <= at_most) and (at_least is None or figure >= at_least)
-        bound = f"at most {at_most:g}" if at_most is not None else f"at least {at_least:g}"
-        self.aims.append({"what": what, "figure": figure, "aim": bound, "met": met})
-
-    def table(self, section: str, rows: dict[str, dict[str, dict[str, float]]], extra: str | None = None) -> None:
-        """Contenders side by side, in multiples of the limit."""
-        names = [name for name in max(rows.values(), key=len) if name != "limit"]
-        print(f"\n### {section}, x limit\n\n| | {' | '.join(names)} | limit, us |\n|---|{'---:|' * (len(names) + 1)}")
-        for title, row in rows.items():
-            figures = [cell(row[name], extra) if name in row else "-" for name in names]
-            print(f"| {title} | {' | '.join(figures)} | {row['limit']['cpu_us']:.0f} |", flush=True)
-        self.found[section] = rows
-
-
-def cell(figures: dict[str, float], extra: str | None) -> str:
-    return f"{figures['cpu_x_limit']:.2f}" + (f" ({figures[extra]:.0f} {extra})" if extra else "")
 
 
 def langevin(report: Report) -> None:
@@ -453,14 +377,6 @@ def draw(rows: list[dict[str, Any]]) -> None:
 SECTIONS = {"langevin": langevin, "hmc": hmc, "conv": convolutional, "grid": grid}
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="How fast chains are.")
     parser.add_argument("section", nargs="*", choices=[*SECTIONS, []], help="some of it; all without")
@@ -471,11 +387,7 @@ def main() -> None:
     with one_thread():
         for name in words.section or SECTIONS:
             SECTIONS[name](report)
-    print("\n### Aims\n\n| | found | aim | |\n|---|---:|---|---|")
-    for aim in report.aims:
-        print(f"| {aim['what']} | {aim['figure']:.2f} | {aim['aim']} | {'' if aim['met'] else 'MISSED'} |")
-    if words.json:
-        words.json.write_text(json.dumps({"torch": torch.__version__, **report.found, "aims": report.aims}, indent=1))
+    report.close(words.json)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from ebmkit.engine.ema import RunningMean
 from ebmkit.engine.streams import Streams
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks
 from ebmkit.kinds.data import Split
+from ebmkit.nets.introduction import introduce
+from ebmkit.nets.snapshot import SnapshotDensity
 from ebmkit.nets.starts import Starts
 from ebmkit.plan import Plan
 
@@ -39,6 +41,9 @@ class Parts:
     starts: Starts
     train: Tensor | None = None
     test: Tensor | None = None
+    #: Whole numbers beside the points, for data that have some.
+    train_labels: Tensor | None = None
+    test_labels: Tensor | None = None
     extras: nn.Module | None = None
     #: One for each stage of training.
     optimizers: tuple[torch.optim.Optimizer, ...] = ()
@@ -70,17 +75,20 @@ def build(plan: Plan) -> Parts:
     with Blame(plan, ("init",)), _seeded(streams, "init"):
         starts = spec.init.build(plan.event).to(device, dtype)
         starts.live_in(spec.model.space)
-    train, test = _load(plan, "train", streams, dtype), _load(plan, "test", streams, dtype)
+    train, train_labels = _load(plan, "train", streams, dtype)
+    test, test_labels = _load(plan, "test", streams, dtype)
 
     extras = mean = None
     optimizers: list[torch.optim.Optimizer] = []
     if spec.stages and spec.objective and train is not None:
         with Blame(plan, ("objective",)), _seeded(streams, "objective/extras"):
             extras = spec.objective.extras(plan.event, train)
-            extras = extras.to(device, dtype) if extras else None
-            for part in extras.modules() if extras else ():
-                if isinstance(part, Starts):
-                    part.live_in(spec.model.space)
+            if extras:
+                introduce(extras, model, spec.model.space)
+                extras = extras.to(device, dtype)
+        if train_labels is not None and spec.objective.needs_labels:
+            with Blame(plan, ("objective",)), torch.no_grad():
+                spec.objective.check_labels(model, train[:1].to(device), train_labels)
         learnt = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
         if not learnt:
             who = f"model {spec.model.component_name!r} and objective {spec.objective.component_name!r}"
@@ -94,8 +102,10 @@ def build(plan: Plan) -> Parts:
 
     with Blame(plan, ("data",)):
         train, test = _resident(train, device), _resident(test, device)
+        train_labels, test_labels = _beside(train_labels, train), _beside(test_labels, test)
     if spec.compile:
-        for module in (model, mean.module if mean else None):
+        copies = [part.model for part in extras.modules() if isinstance(part, SnapshotDensity)] if extras else []
+        for module in (model, mean.module if mean else None, *copies):
             if module is not None:
                 compile_energy(module)
     return Parts(
@@ -106,6 +116,8 @@ def build(plan: Plan) -> Parts:
         starts=starts,
         train=train,
         test=test,
+        train_labels=train_labels,
+        test_labels=test_labels,
         extras=extras,
         optimizers=tuple(optimizers),
         mean=mean,
@@ -145,12 +157,13 @@ def _threads(plan: Plan, model: nn.Module) -> int:
     return threads
 
 
-def _load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype) -> Tensor | None:
+def _load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
+    """The points of a split, and their labels."""
     data = plan.spec.data
     if data is None:
-        return None
+        return None, None
     with Blame(plan, ("data",)):
-        x = data.load(split, streams.generator(f"data/{split}")).x
+        x, y = data.load(split, streams.generator(f"data/{split}"))
         if tuple(x.shape[1:]) != plan.event or not len(x):
             raise ValueError(
                 f"{split} points have shape {tuple(x.shape)}, expected (N, {', '.join(map(str, plan.event))})"
@@ -161,7 +174,9 @@ def _load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype) -> Ten
             if not all(bool(end.isfinite()) for end in block.aminmax()):
                 row = first + int(block.flatten(1).isfinite().all(dim=1).logical_not().nonzero()[0])
                 raise ValueError(f"{split} point {row} is not finite: {x[row].flatten()[:8].tolist()}")
-        return x
+        if y is not None and (y.shape != x.shape[:1] or y.is_floating_point()):
+            raise ValueError(f"{split} labels are {y.dtype} of shape {tuple(y.shape)}, expected {len(x)} whole numbers")
+        return x, y
 
 
 def _resident(data: Tensor | None, device: torch.device) -> Tensor | None:
@@ -169,6 +184,11 @@ def _resident(data: Tensor | None, device: torch.device) -> Tensor | None:
     if data is None or (device.type == "cuda" and data.nbytes > torch.cuda.mem_get_info(device)[0] // 4):
         return data
     return data.to(device)
+
+
+def _beside(labels: Tensor | None, points: Tensor | None) -> Tensor | None:
+    """Labels where their points are."""
+    return labels if labels is None or points is None else labels.to(points.device, torch.long)
 
 
 @contextmanager

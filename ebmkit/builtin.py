@@ -23,24 +23,31 @@ if TYPE_CHECKING:
 COMPONENTS = {
     "data": (
         "data",
-        "checkerboard csv digits eight_gaussians from_model npz rings spirals swiss_roll tensor_file two_moons",
+        "checkerboard csv digits eight_gaussians from_model line npz rings spirals swiss_roll tensor_file two_moons",
     ),
     "model": (
         "models",
-        "banana boltzmann conv double_well funnel gaussian gaussian_mixture ising mixture mixture_1d mlp ring sum "
-        "tempered",
+        "banana boltzmann classifier conv double_well exponential_family funnel gaussian gaussian_mixture ising "
+        "mixture mixture_1d mlp ring sum tempered",
     ),
-    "objective": ("objectives", "bregman denoising_score_matching mle nce"),
+    "objective": (
+        "objectives",
+        "adaptive_bregman adaptive_nce adversarial adversarial_ce bregman closed_form_score_matching "
+        "conditional_nce denoising_score_matching diffusion_recovery exact_mle explicit_score_matching "
+        "finite_difference_score_matching flow_ce hutchinson_score_matching jem mle nce ranking_nce score_matching "
+        "sliced_score_matching stein",
+    ),
     "sampler": (
         "samplers",
         "exact gibbs gibbs_with_gradients hmc langevin mala metropolis nuts parallel_tempering underdamped_langevin",
     ),
     "init": ("inits", "data noise persistent replay"),
-    "noise": ("noise", "gaussian"),
-    "bregman": ("bregman", "logistic"),
+    "noise": ("noise", "conditional_gaussian flow gaussian gaussian_mixture generator parzen snapshot uniform"),
+    "bregman": ("bregman", "exponential hellinger itakura_saito kl least_squares logistic power"),
     "metric": (
         "metrics",
-        "acceptance energy_gap ess gradient_magnitude log_likelihood log_z mmd mode_weights moments probability rhat "
+        "acceptance accuracy calibration denoising energy_gap ess gradient_magnitude heat_flow kl_divergence "
+        "log_likelihood log_z loss_curve mmd mode_weights moments ood_auroc probability rhat score_error "
         "sliced_wasserstein total_variation",
     ),
     "optimizer": (

@@ -54,8 +54,10 @@ def misfits(checked: Checked) -> Iterator[EbmkitError]:
             yield from _space(path, component, checked, here)
         if isinstance(component, Noise):
             yield from _noise_shape(path, component, checked, here)
+            yield from _noise_can(path, component, checked, here)
         if isinstance(component, Init):
             yield from _starts(path, component, checked, here)
+    yield from _objective(checked, here)
     yield from _chains(checked, here)
     yield from _metrics(checked, here)
     yield from _early_stops(checked, here)
@@ -189,6 +191,41 @@ def _noise_shape(path: Path, noise: Noise, checked: Checked, here: _Places) -> I
         )
 
 
+def _noise_can(path: Path, noise: Noise, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    objective = checked.spec.objective
+    if objective is None or path[:-1] != ("objective",):
+        return
+    if lacking := sorted(objective.noise_needs - noise.offers):
+        yield AbilityMissing(
+            f"{_called(objective)} needs noise that is '{', '.join(lacking)}', which {_called(noise)} is not",
+            here(*path),
+            label=f"offers {', '.join(sorted(noise.offers))}",
+            other=here("objective"),
+            other_label=f"needs {', '.join(sorted(objective.noise_needs))}",
+        )
+
+
+def _objective(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    spec, event = checked.spec, event_of(checked)
+    objective, data, model = spec.objective, spec.data, spec.model
+    if objective is None:
+        return
+    if event is not None and (reason := objective.refusal(event, model)):
+        yield Unsuitable(
+            f"{_called(objective)} {reason}",
+            here("objective"),
+            other=here("model"),
+            other_label=f"{_called(model)} with states of shape {event}",
+        )
+    if objective.needs_labels and data and not data.labelled:
+        yield Unsuitable(
+            f"{_called(objective)} learns from labels, and {_called(data)} has none",
+            here("objective"),
+            other=here("data"),
+            other_label="no labels",
+        )
+
+
 def _starts(path: Path, init: Init, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
     spec = checked.spec
     if init.needs_data and not spec.data:
@@ -265,6 +302,20 @@ def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
         yield from _measurable(position, metric, checked, here)
         if "data" in metric.needs and not spec.data:
             yield SectionMissing(f"{_called(metric)} compares with data, and there is no 'data:'", place)
+        if "labels" in metric.needs and spec.data and not spec.data.labelled:
+            yield Unsuitable(
+                f"{_called(metric)} compares with labels, and {_called(spec.data)} has none",
+                place,
+                other=here("data"),
+                other_label="no labels",
+            )
+        if "truth" in metric.needs and spec.data and not spec.data.known:
+            yield Unsuitable(
+                f"{_called(metric)} needs data whose density is known, and that of {_called(spec.data)} is not",
+                place,
+                other=here("data"),
+                help="'from_model' draws data from a model that is known",
+            )
         if "samples" in metric.needs and not spec.chain_sampler:
             yield SectionMissing(
                 f"{_called(metric)} needs samples, and there is no 'sampler:'",
@@ -308,7 +359,7 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: _Places) 
             other=here("model"),
             other_label=f"{_called(model)} with states of shape {event}",
         )
-    lacking = sorted(metric.needs - {"samples", "data", "chains"} - model.offers)
+    lacking = sorted(metric.needs - {"samples", "data", "chains", "labels", "truth"} - model.offers)
     if lacking:
         yield AbilityMissing(
             f"{_called(metric)} needs '{', '.join(lacking)}', which {_called(model)} does not offer",

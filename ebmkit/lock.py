@@ -17,7 +17,9 @@ from ebmkit.differences import differences
 from ebmkit.emit import emit
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import StorageFailed
+from ebmkit.kinds import Data
 from ebmkit.plan import Plan
+from ebmkit.spec import walk
 from ebmkit.storage import storing
 from ebmkit.text import parse, read
 
@@ -56,8 +58,9 @@ def to_yaml(content: dict[str, Any]) -> str:
 
 
 def data_files(plan: Plan) -> dict[str, str]:
-    """The files that the data of a plan are read from, with their SHA-256."""
-    return {str(path): _sha256(path) for path in (plan.spec.data.files() if plan.spec.data else ())}
+    """The files that data of a plan are read from, those of metrics among them, with their SHA-256."""
+    found = (component.files() for _, component in walk(plan.spec) if isinstance(component, Data))
+    return {str(path): _sha256(path) for files in found for path in files}
 
 
 def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> list[str]:

@@ -135,8 +135,9 @@ def _unexpected(location: Path, cls: type[Any], absent: dict[Path, list[str]], o
 
 def _belongs_elsewhere(name: str, target: type[Any]) -> str:
     """Where a key is at home that was written one level too high."""
+    hints = get_type_hints(target, include_extras=True)
     for field in dataclasses.fields(target):
-        hint = get_type_hints(target, include_extras=True)[field.name]
+        hint = hints[field.name]
         inner = _dataclass_in(hint)
         if isinstance(field.default, Component):
             inner = type(field.default)

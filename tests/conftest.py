@@ -6,6 +6,15 @@ import pytest
 
 
 @pytest.fixture
+def undrawn(monkeypatch) -> None:
+    """Leaves the pictures out of runs in this process: they take longer than everything else."""
+    from ebmkit.engine import session
+
+    monkeypatch.setattr(session, "draw_summary", lambda view: b"a picture")
+    monkeypatch.setattr(session, "write_report", lambda *content: "a report")
+
+
+@pytest.fixture
 def install(tmp_path, monkeypatch):
     """Puts a distribution on the path: a module, and the metadata that an installer would write.
 

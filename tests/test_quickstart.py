@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-SMALLER = ["train.steps=200", "sampler.steps=50", "data.size=2000", "data.test_size=1000", "samples=1000"]
-SMALLER += ["evaluate.0.samples=1000"]
+SMALLER = ["train.steps=50", "sampler.steps=10", "data.size=500", "data.test_size=500", "samples=200"]
+SMALLER += ["evaluate.0.samples=200"]
 
 
 def run(folder, *words):
@@ -30,9 +30,9 @@ def test_a_small_quickstart_leaves_a_whole_folder(tmp_path):
         "run.json",
         "log.txt",
         "metrics.jsonl",
-        "checkpoints/step-000200/model.safetensors",
-        "checkpoints/step-000200/mean.safetensors",
-        "checkpoints/step-000200/manifest.json",
+        "checkpoints/step-000050/model.safetensors",
+        "checkpoints/step-000050/mean.safetensors",
+        "checkpoints/step-000050/manifest.json",
         "samples/samples.safetensors",
         "plots/summary.png",
         "report.html",

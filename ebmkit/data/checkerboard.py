@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from math import inf, log
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
@@ -12,7 +13,7 @@ from ebmkit.kinds.data import Split
 from ebmkit.lazy import torch
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from torch import Generator, Tensor
 
 
 @component("checkerboard")
@@ -32,6 +33,8 @@ class Checkerboard(Data):
     Example: data: {use: checkerboard, fields: 4}
     """
 
+    known: ClassVar[bool] = True
+
     size: Annotated[int, Ge(1)] = 10_000
     test_size: Annotated[int, Ge(1)] = 10_000
     width: Annotated[float, Gt(0)] = 4.0
@@ -50,3 +53,10 @@ class Checkerboard(Data):
         row = 2 * torch.randint(self.fields // 2, (n,), generator=rng) + column % 2
         corner = torch.stack([column, row], dim=1)
         return Dataset(self.width * ((corner + torch.rand(n, 2, generator=rng)) / self.fields - 0.5))
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        field = ((x.double() / self.width + 0.5) * self.fields).floor()
+        on_board = ((field >= 0) & (field < self.fields)).all(1)
+        dark = field.sum(1) % 2 == 0
+        level = torch.full(x.shape[:1], log(2 / self.width**2), device=x.device, dtype=torch.float64)
+        return level.masked_fill(~(on_board & dark), -inf)

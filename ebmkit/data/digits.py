@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Le, MinLen
 
@@ -42,6 +42,8 @@ class Digits(Data):
 
     Example: data: {use: digits, resize: [28, 28], dequantize: true}
     """
+
+    labelled: ClassVar[bool] = True
 
     labels: Annotated[tuple[Annotated[int, Ge(0), Le(9)], ...], MinLen(1)] | None = None
     resize: tuple[Side, Side] | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from math import pi
-from typing import TYPE_CHECKING, Annotated
+from math import log, pi
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
@@ -13,7 +13,7 @@ from ebmkit.kinds.data import Split
 from ebmkit.lazy import torch
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from torch import Generator, Tensor
 
 
 @component("eight_gaussians")
@@ -34,6 +34,9 @@ class EightGaussians(Data):
     Example: data: {use: eight_gaussians, noise: 0.2}
     """
 
+    labelled: ClassVar[bool] = True
+    known: ClassVar[bool] = True
+
     size: Annotated[int, Ge(1)] = 10_000
     test_size: Annotated[int, Ge(1)] = 10_000
     noise: Annotated[float, Gt(0)] = 0.2
@@ -49,3 +52,9 @@ class EightGaussians(Data):
         t = 2 * pi / self.modes * k
         centre = torch.stack([t.cos(), t.sin()], dim=1)
         return Dataset(self.radius * centre + self.noise * torch.randn(n, 2, generator=rng), k)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        t = 2 * pi / self.modes * torch.arange(self.modes, device=x.device, dtype=torch.float64)
+        centres = self.radius * torch.stack([t.cos(), t.sin()], dim=1)
+        squares = (x.double().unsqueeze(1) - centres).square().sum(2)
+        return (-squares / (2 * self.noise**2)).logsumexp(1) - log(self.modes * 2 * pi * self.noise**2)

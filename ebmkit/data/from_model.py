@@ -13,7 +13,7 @@ from ebmkit.lazy import torch
 from ebmkit.models.gaussian_mixture import GaussianMixture
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from torch import Generator, Tensor
 
 
 @component("from_model")
@@ -22,7 +22,8 @@ class FromModel(Data):
 
         x ~ exp(-E(x)) / Z
 
-    A model that is initialised at random is the same one in every run, for both splits.
+    A model that is initialised at random is the same one in every run, for both splits. The density is known where the
+    model offers `log_z`.
 
     Parameters:
         model: the truth: a model that offers `sample_exact` and whose parameters fix the shape of a state.
@@ -49,15 +50,28 @@ class FromModel(Data):
     def space(self) -> Space:  # type: ignore[override]  # here it depends on a parameter
         return self.model.space
 
+    @property
+    def known(self) -> bool:  # type: ignore[override]  # here it depends on a parameter
+        return "log_z" in self.model.offers
+
     def event(self) -> Event:
         event = self.model.event()
         assert event is not None  # refused above
         return event
 
     def load(self, split: Split, rng: Generator) -> Dataset:
-        # Initialisers draw from torch's own generator: lend it a seed, the same for both splits, and put it back.
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(0)
-            module: Any = self.model.build(self.event())
+        module = self._module()
         with torch.no_grad():
             return Dataset(module.sample_exact(self.size if split == "train" else self.test_size, rng))
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        module = self._module().to(x.device, torch.float64)
+        with torch.no_grad():
+            log_p: Tensor = -module(x.double()) - module.log_z()
+        return log_p
+
+    def _module(self) -> Any:
+        # Initialisers draw from torch's own generator: lend it a seed, the same for all, and put it back.
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+            torch.default_generator.manual_seed(0)
+            return self.model.build(self.event())

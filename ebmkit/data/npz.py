@@ -48,6 +48,10 @@ class Npz(Data):
     def __post_init__(self) -> None:
         check_scaling(self.standardize, self.dequantize)
 
+    @property
+    def labelled(self) -> bool:  # type: ignore[override]  # here it depends on a parameter
+        return self.y is not None
+
     def event(self) -> Event:
         points = npz_header(self.path, self.x)
         event = points.event()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from math import pi
-from typing import TYPE_CHECKING, Annotated
+from math import log, pi
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
@@ -13,7 +13,7 @@ from ebmkit.kinds.data import Split
 from ebmkit.lazy import torch
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from torch import Generator, Tensor
 
 
 @component("rings")
@@ -21,6 +21,8 @@ class Rings(Data):
     """Concentric circles with noise, each in proportion to its length; the label is the ring.
 
         x = r_k (cos t, sin t) + noise xi,    r_k = radius k / rings,    p(k) = k / sum_j j,    k = 1 .. rings
+
+    The density is a Bessel function of the distance from the origin; without noise there is none.
 
     Parameters:
         size: number of training points.
@@ -34,11 +36,17 @@ class Rings(Data):
     Example: data: {use: rings, rings: 3}
     """
 
+    labelled: ClassVar[bool] = True
+
     size: Annotated[int, Ge(1)] = 10_000
     test_size: Annotated[int, Ge(1)] = 10_000
     noise: Annotated[float, Ge(0)] = 0.05
     radius: Annotated[float, Gt(0)] = 2.0
     rings: Annotated[int, Ge(1)] = 3
+
+    @property
+    def known(self) -> bool:  # type: ignore[override]  # here it depends on a parameter
+        return self.noise > 0
 
     def event(self) -> Event:
         return (2,)
@@ -49,3 +57,12 @@ class Rings(Data):
         t = 2 * pi * torch.rand(n, generator=rng)
         clean = (self.radius / self.rings * (k + 1))[:, None] * torch.stack([t.cos(), t.sin()], dim=1)
         return Dataset(clean + self.noise * torch.randn(n, 2, generator=rng), k)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        k = torch.arange(1, self.rings + 1, device=x.device, dtype=torch.float64)
+        radii, variance = self.radius / self.rings * k, self.noise**2
+        rho = x.double().norm(dim=1, keepdim=True)
+        # The mean over a circle of a Gaussian around its points: exp(-(rho^2 + r^2) / 2 s^2) I0(rho r / s^2).
+        bessel = torch.special.i0e(rho * radii / variance).log()
+        rings: Tensor = bessel - (rho - radii).square() / (2 * variance) + (k / k.sum()).log()
+        return rings.logsumexp(1) - log(2 * pi * variance)

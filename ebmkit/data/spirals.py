@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import pi
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
@@ -34,6 +34,8 @@ class Spirals(Data):
 
     Example: data: {use: spirals, arms: 2, turns: 1.5}
     """
+
+    labelled: ClassVar[bool] = True
 
     size: Annotated[int, Ge(1)] = 10_000
     test_size: Annotated[int, Ge(1)] = 10_000

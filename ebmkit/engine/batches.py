@@ -16,8 +16,17 @@ class Batches:
     their file, and batches are brought over one at a time.
     """
 
-    def __init__(self, data: Tensor, size: int, streams: Streams, path: str, device: torch.device) -> None:
+    def __init__(
+        self,
+        data: Tensor,
+        size: int,
+        streams: Streams,
+        path: str,
+        device: torch.device,
+        labels: Tensor | None = None,
+    ) -> None:
         self.data = data
+        self.labels = labels
         self.size = min(size, len(data))
         self.streams = streams
         self.path = path
@@ -27,12 +36,19 @@ class Batches:
         self._order = torch.empty(0, dtype=torch.long, device=data.device)
 
     def at(self, step: int) -> Tensor:
-        """The batch of a step of this stage, counted from 1."""
+        """The points of a step of this stage, counted from 1."""
+        return self._rows(self.data, step)
+
+    def labels_at(self, step: int) -> Tensor | None:
+        """Their labels, if there are any."""
+        return None if self.labels is None else self._rows(self.labels, step)
+
+    def _rows(self, of: Tensor, step: int) -> Tensor:
         epoch, position = divmod(step - 1, len(self.data) // self.size)
         if epoch != self._epoch:
             self._epoch = epoch
             rng = self.streams.generator(f"{self.path}/epoch/{epoch}", self.data.device)
             self._order = torch.randperm(len(self.data), generator=rng, device=self.data.device)
         start = position * self.size
-        rows = self.data.index_select(0, self._order[start : start + self.size])
+        rows = of.index_select(0, self._order[start : start + self.size])
         return rows if self._resident else rows.to(self.device, non_blocking=True)

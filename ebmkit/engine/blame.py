@@ -34,16 +34,11 @@ class Blame:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, EnvironmentLacks) and error.place is None:
-            error.place = self.plan.place(self.path)
+            error.place = self.plan.place(self._innermost(trace)[0])
         # Mistakes that already know their place pass, and so does Ctrl-C, which is nobody's fault.
         if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes):
             return
-        path, who, where = self.path, called(self.plan, self.path), ""
-        for frame, line in reversed(list(traceback.walk_tb(trace))):
-            if found := _culprit(self.plan, frame):
-                path, who = found
-                where = f"raised at {frame.f_code.co_filename}:{line}; "
-                break
+        path, who, where = self._innermost(trace)
         said = str(error).strip().split("\n")[0]
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
             wanted = re.search(r"allocate ([\d.]+ \w+)", said)
@@ -57,6 +52,13 @@ class Blame:
             self.plan.place(path),
             help=f"{where}--debug shows the traceback",
         ) from error
+
+    def _innermost(self, trace: TracebackType | None) -> tuple[Path, str, str]:
+        """The component deepest in a traceback: its path, what it is called, and the line of code where it raised."""
+        for frame, line in reversed(list(traceback.walk_tb(trace))):
+            if found := _culprit(self.plan, frame):
+                return *found, f"raised at {frame.f_code.co_filename}:{line}; "
+        return self.path, called(self.plan, self.path), ""
 
 
 def called(plan: Plan, path: Path) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-
 from ebmkit.engine.context import Context
 from ebmkit.engine.stage import Stage
 
@@ -54,9 +52,9 @@ def train(
             step = state.step + 1
             state.begin_step(can_be_undone=stage.has_chains)
             with stage.in_objective:
-                context = Context(rng, extras, step, signals.check)
+                context = Context(rng, extras, step, signals.check, stage.labels(step))
                 loss = objective.loss(model, stage.batch(step), context)
-                torch.autograd.backward(loss.value)
+                stage.differentiate(loss)
                 history.add(step, *stage.numbers(loss, context))  # raises before the weights change
             with stage.in_optimizer:
                 stage.update(step)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import torch
-
 from ebmkit.build import build
 from ebmkit.engine.blame import Blame
 from ebmkit.engine.chain import run_chain
@@ -78,9 +76,9 @@ def _step(view: View, stage: Stage) -> None:
     objective, parts = view.plan.spec.objective, view.parts
     assert objective is not None  # resolve promised
     with stage.in_objective:
-        context = Context(view.streams.ongoing("objective"), parts.extras, 1)
+        context = Context(view.streams.ongoing("objective"), parts.extras, 1, labels=stage.labels(1))
         loss = objective.loss(parts.model, stage.batch(1), context)
-        torch.autograd.backward(loss.value)
+        stage.differentiate(loss)
         view.history.add(1, *stage.numbers(loss, context))
     with stage.in_optimizer:
         stage.update(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from inspect import unwrap
 from typing import Any
@@ -20,6 +20,7 @@ from ebmkit.engine.state import State
 from ebmkit.engine.statistic import Statistic
 from ebmkit.engine.view import View
 from ebmkit.kinds import Loss, Sampler
+from ebmkit.nets.contest import Contest
 from ebmkit.spec import walk
 
 #: Weights of fewer numbers, and their gradients, are joined before they are looked at: one kernel instead of many.
@@ -44,9 +45,14 @@ class Stage:
         self.in_objective = Blame(view.plan, ("objective",))
         self.in_optimizer = Blame(view.plan, (*path, "optimizer"))
         where = "train" if index == 0 else f"train/{index}"
-        self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device)
+        labels = view.parts.train_labels if objective.needs_labels else None
+        self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device, labels)
         self.rate = LearningRate(optimizer, section, [group["lr"] for group in optimizer.param_groups])
         self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        extras = view.parts.extras
+        self._rivals = _learnt(extras.rival.parameters()) if isinstance(extras, Contest) else []
+        theirs = set(map(id, self._rivals))
+        self._others = [parameter for parameter in self._parameters if id(parameter) not in theirs]
         self._few = sum(parameter.numel() for parameter in self._parameters) < FEW
         self._step = _step_of(optimizer)
         self._paths = {id(component): path for path, component in walk(spec)}
@@ -71,6 +77,18 @@ class Stage:
         """The data points of a step."""
         return self.batches.at(step - self.state.stage_began)
 
+    def labels(self, step: int) -> Tensor | None:
+        """Their labels, where the objective learns from some."""
+        return self.batches.labels_at(step - self.state.stage_began)
+
+    def differentiate(self, loss: Loss) -> None:
+        """Give every parameter the gradient of what it minimises."""
+        if loss.rival is None:
+            torch.autograd.backward(loss.value)
+        else:  # the two share parts of the graph
+            torch.autograd.backward(loss.value, inputs=self._others, retain_graph=True)
+            torch.autograd.backward(loss.rival, inputs=self._rivals)
+
     def update(self, step: int) -> None:
         """Move the parameters along their gradient, or along what the spec shortens it to."""
         self.rate.set(step - self.state.stage_began)
@@ -86,17 +104,17 @@ class Stage:
 
     def numbers(self, loss: Loss, context: Context) -> tuple[list[Statistic], list[Tensor]]:
         """What a step is known by, and its values on the device."""
-        names = ("loss", "gradient_norm", *loss.metrics)
+        names = ("loss", "gradient_norm", *loss.metrics, *(["rival_loss"] if loss.rival is not None else []))
         if names != self._names:  # they are the same at every step, so that this is done once
             self._names, self._statistics = names, [Statistic(name, ("objective",)) for name in names]
         self._norm = self._gradient_norm()
-        values = [loss.value, self._norm, *loss.metrics.values()]
+        values = [loss.value, self._norm, *loss.metrics.values(), *([loss.rival] if loss.rival is not None else [])]
         if not context.chains:
             return self._statistics, values
         statistics = list(self._statistics)
         for sampler, chain in context.chains:
             path = self._paths.get(id(sampler), ("objective",))
-            seen = means(chain.last)
+            seen = {name: trace.mean() for name, trace in chain.traces.items()} or means(chain.last)
             seen.pop("energy", None)  # objectives report their energies themselves
             for name, value in seen.items():
                 statistics.append(Statistic("v" if name == "gradient_norm" else f"chain_{name}", path))
@@ -112,6 +130,10 @@ class Stage:
         parts = joined(gradients) if self._few else torch.stack(torch._foreach_norm(gradients))
         norm: Tensor = torch.linalg.vector_norm(parts)
         return norm
+
+
+def _learnt(parameters: Iterable[Tensor]) -> list[Tensor]:
+    return [parameter for parameter in parameters if parameter.requires_grad]
 
 
 def _step_of(optimizer: Optimizer) -> Callable[[], Any]:

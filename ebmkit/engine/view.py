@@ -90,6 +90,10 @@ class View:
         """The points of a split on the run's device, or None in a spec without data."""
         return self.parts.train if split == "train" else self.parts.test
 
+    def labels(self, split: Split) -> Tensor | None:
+        """Whole numbers beside the points of a split, or None for data without."""
+        return self.parts.train_labels if split == "train" else self.parts.test_labels
+
     def energy(self, x: Tensor) -> Tensor:
         """Energies `(B,)`, without a graph."""
         with frozen(self.parts.evaluated) as energy:

@@ -27,6 +27,10 @@ class Data(Component, ABC):
 
     component_kind: ClassVar[str] = "data"
     space: ClassVar[Space] = "real"
+    #: Whether `load` gives labels too. Where parameters decide, this is a property.
+    labelled: ClassVar[bool] = False
+    #: Whether `log_prob` knows the density that points are drawn from.
+    known: ClassVar[bool] = False
 
     @abstractmethod
     def event(self) -> Event:
@@ -35,6 +39,10 @@ class Data(Component, ABC):
     @abstractmethod
     def load(self, split: Split, rng: Generator) -> Dataset:
         """The points of a split, on the CPU. Each split has its own `rng`."""
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """The exact log density `(B,)` at points `(B, *event)` in float64, for data that say they are `known`."""
+        raise NotImplementedError(f"the density of '{self.component_name}' is not known")
 
     def files(self) -> tuple[Path, ...]:
         """The files that are read, so that a run notices when one of them has changed."""

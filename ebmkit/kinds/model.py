@@ -32,8 +32,15 @@ class Model(Component, ABC):
     `log_z`         `module.log_z() -> ()`, the exact log normaliser
     `noised`        `module.noised(sigma) -> module`, the same model convolved with N(0, sigma^2 I)
     `modes`         `module.modes() -> (K, d), (K,)`, where its mass is gathered, and how much of it
+    `logits`        `module.logits(x) -> (B, K)`, of which the softmax is p(y | x) for labels y
     `conditionals`  `module.log_odds(x, sites) -> (B, K)`, of the units `sites` the log odds of the higher value given
                     all others; `module.blocks()`, lists of units that are independent given all others, together all
+    `statistics`    E(x) = -theta . T(x): `module.theta` (K,), `module.statistics(x) -> (B, K)`,
+                    `module.statistic_gradients(x) -> (B, K, d)`, `module.statistic_laplacians(x) -> (B, K)`
+
+    What a module only knows a cheaper way to is not announced but found: `energy_and_grad(x) -> E, dE/dx` without a
+    graph, for chains, and for score matching, differentiable in the parameters, `laplacian(x) -> E, dE/dx, (B,)`, the
+    trace of the Hessian, and `curvature(x, v) -> E, dE/dx, (B,)`, the mean of v'Hv over directions v `(K, B, *event)`.
 
     A module on binary or spin states has `unit_values`, the two values of a unit, the lower one first.
 

@@ -11,13 +11,23 @@ from ebmkit.kinds.model import Event, Space
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ebmkit.nets.conditional_density import ConditionalDensity
     from ebmkit.nets.density import Density
 
 
 class Noise(Component, ABC):
-    """A density that can be evaluated and sampled, to contrast data with."""
+    """A density that can be evaluated and sampled, to contrast data with.
+
+    What `build` gives is announced in `offers`:
+
+    `density`      a `Density`: `log_prob(x) -> (B,)` and `sample(n, rng) -> (n, *event)`
+    `normalised`   its density integrates to one
+    `learnable`    it has parameters that move it, and gradients flow through `sample` and `log_prob` into them
+    `conditional`  a `ConditionalDensity` instead: noise around a given point
+    """
 
     component_kind: ClassVar[str] = "noise"
+    offers: ClassVar[frozenset[str]] = frozenset({"density", "normalised"})
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
 
     def event(self) -> Event | None:
@@ -25,5 +35,5 @@ class Noise(Component, ABC):
         return None
 
     @abstractmethod
-    def build(self, event: Event, data: Tensor) -> Density:
-        """A module with `log_prob(x) -> (B,)` and `sample(n, rng) -> (n, *event)`, fitted to `data` if it is to be."""
+    def build(self, event: Event, data: Tensor) -> Density | ConditionalDensity:
+        """The module, on the CPU, fitted to `data` if it is to be."""

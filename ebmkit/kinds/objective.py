@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ebmkit.component import Component
-from ebmkit.kinds.model import Conditioning, Event, Space
+from ebmkit.kinds.model import Conditioning, Event, Model, Space
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 class Loss(NamedTuple):
-    """A scalar to differentiate, and detached scalars to log. Nothing here is brought to the host."""
+    """A scalar to differentiate, and detached scalars to log. Nothing here is brought to the host.
+
+    In a contest (see `nets/contest.py`) the rival minimises a scalar of its own, and everybody else `value`.
+    """
 
     value: Tensor
     metrics: dict[str, Tensor]
+    rival: Tensor | None = None
 
 
 class Objective(Component, ABC):
@@ -34,11 +38,23 @@ class Objective(Component, ABC):
     needs: ClassVar[frozenset[str]] = frozenset({"energy"})
     #: What it gives the model beside x; must be what the model expects.
     conditioning: ClassVar[Conditioning] = None
+    #: What the noise distributions among its parameters must offer (see `Noise`).
+    noise_needs: ClassVar[frozenset[str]] = frozenset({"density"})
+    #: Whether it learns from labels, which are then in `context.labels`.
+    needs_labels: ClassVar[bool] = False
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        """Why it cannot train this model on states of this shape, in words that follow its name; None if it can."""
+        return None
 
     def extras(self, event: Event, data: Tensor) -> nn.Module | None:
         """Live side parts: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""
         return None
 
+    def check_labels(self, model: nn.Module, batch: Tensor, labels: Tensor) -> None:
+        """Raise a ValueError if the model, which `batch` can be given to, has no place for some label of the training
+        data. Asked once, before training, of objectives that say `needs_labels`."""
+
     @abstractmethod
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        """The loss of `batch`. `context` carries the generator, the extras and the chain runner."""
+        """The loss of `batch`. `context` carries the generator, the extras, labels and the chain runner."""

@@ -29,8 +29,29 @@ class Integral(NamedTuple):
     error: float
 
 
+class Rule(NamedTuple):
+    """The points of a grid `(N, d)`, their log probabilities without the cell `(side, ...)`, and the integral."""
+
+    x: Tensor
+    log_p: Tensor
+    integral: Integral
+
+    def mean(self, values: Tensor, every: int = 1) -> float:
+        """The expectation of values `(N,)` at the points, or by every second point a side. Where the density is zero
+        they do not count, whatever they are."""
+        inner = (slice(None, None, every),) * self.log_p.dim()
+        weights = self.log_p[inner].flatten().softmax(0)
+        counted = torch.where(weights > 0, values.view(self.log_p.shape)[inner].flatten(), 0.0)
+        return float((weights * counted).sum())
+
+
 def log_integral(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -> Integral:
-    """The log of the integral of `exp(-E)` by the trapezoidal rule, where `points` `(N, d)` show where its mass is.
+    """The log of the integral of `exp(-E)`: see `rule`."""
+    return rule(energy, points, tolerance).integral
+
+
+def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -> Rule:
+    """The trapezoidal rule for the density `exp(-E)`, where `points` `(N, d)` show where its mass is.
 
     The rule converges faster than any power of the spacing on a smooth density that vanishes at the edge. So the box
     is widened until next to nothing lies near its edge, and the grid refined until one of twice the spacing agrees.
@@ -52,7 +73,7 @@ def log_integral(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: 
         at_edge = -expm1(_log_sum(log_p, 1, frame) - _log_sum(log_p, 1))
         error = abs(log_z - coarse)
         if not isfinite(error):
-            return Integral(log_z, error)
+            return Rule(grid, log_p, Integral(log_z, error))
         # A grid on which no point is nearly as likely as some of the given ones has missed a peak.
         missed = lowest < -float(log_p.max()) - 1
         if at_edge > tolerance:
@@ -70,7 +91,7 @@ def log_integral(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: 
                     f"'tolerance' {tolerance:g} is too small"
                 )
         else:
-            return Integral(log_z, error + at_edge)
+            return Rule(grid, log_p, Integral(log_z, error + at_edge))
 
 
 def blockwise(energy: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:

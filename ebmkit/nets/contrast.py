@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Generator, Tensor, nn
+from typing import NamedTuple
 
+import torch
+from torch import Tensor, nn
+
+from ebmkit.engine.context import Context
+from ebmkit.nets.control_variate import SteinControl
 from ebmkit.nets.density import Density
 
 
+class Ratios(NamedTuple):
+    """`log u = -E(x) - log Z - log p_noise(x)` at the batch and at noise samples, E itself at both together, and those
+    samples."""
+
+    data: Tensor
+    noise: Tensor
+    energy: Tensor
+    samples: Tensor
+
+
 class Contrast(nn.Module):
-    """A noise density and the normaliser `log Z`, which is learnt or stays zero."""
+    """A noise density, which is not trained, the normaliser `log Z`, which is learnt or stays zero, and perhaps a term
+    that lowers the scatter of the noise phase."""
 
-    def __init__(self, noise: Density, learn_log_z: bool) -> None:
+    def __init__(self, noise: Density, learn_log_z: bool, *, control: bool = False) -> None:
         super().__init__()
-        self.noise = noise
+        self.noise = noise.requires_grad_(False)
         self.log_z = nn.Parameter(torch.zeros(()), requires_grad=learn_log_z)
+        self.control = SteinControl() if control else None
 
-    def log_ratios(self, model: nn.Module, batch: Tensor, count: int, rng: Generator) -> tuple[Tensor, Tensor]:
-        """`log u = -E(x) - log Z - log p_noise(x)` at the batch and at `count` noise samples, in one pass."""
-        x = torch.cat([batch, self.noise.sample(count, rng)])
-        log_u = -model(x) - self.log_z - self.noise.log_prob(x)
+    def log_ratios(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Ratios:
+        """The ratios at `batch` and at `count` noise samples, in one pass of the model."""
+        samples = self.noise.draw(model, batch, count, context)
+        x = torch.cat([batch, samples])
+        energy = model(x)
+        log_u = -energy - self.log_z - self.noise.log_prob(x)
         at_data, at_noise = log_u.split([len(batch), count])
-        return at_data, at_noise
+        return Ratios(at_data, at_noise, energy, samples)
 
-    def metrics(self, at_data: Tensor, at_noise: Tensor) -> dict[str, Tensor]:
+    def metrics(self, log_u: Ratios) -> dict[str, Tensor]:
         """The normaliser, and the mean log ratios: an infinite energy shows in these, where the loss may swallow it."""
-        ratios = {"log_ratio_data": at_data.detach().mean(), "log_ratio_noise": at_noise.detach().mean()}
+        ratios = {"log_ratio_data": log_u.data.detach().mean(), "log_ratio_noise": log_u.noise.detach().mean()}
         return {"log_z": self.log_z.detach(), **ratios}

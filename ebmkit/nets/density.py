@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 from torch import Generator, Tensor, nn
 
+if TYPE_CHECKING:
+    from ebmkit.engine.context import Context
+
 
 class Density(nn.Module):
-    """A normalised density that can be sampled."""
+    """A density that can be sampled."""
 
     @abstractmethod
     def log_prob(self, x: Tensor) -> Tensor:
@@ -17,3 +21,10 @@ class Density(nn.Module):
     @abstractmethod
     def sample(self, n: int, rng: Generator) -> Tensor:
         """Independent draws `(n, *event)`."""
+
+    def meet(self, model: nn.Module) -> None:
+        """Told once, before training, with which model it will work. Most noise does not care."""
+
+    def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
+        """What a training step contrasts `batch` with: independent draws, unless the noise follows the model."""
+        return self.sample(count, context.rng)

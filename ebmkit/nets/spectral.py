@@ -51,6 +51,11 @@ class SpectralNorm(nn.Module):
         """The weight that the layer works with."""
         return self.normalised_weight() if self._baked is None else self._baked
 
+    @property
+    def bias(self) -> Tensor | None:
+        """That of the layer, as it is."""
+        return self.layer.bias
+
     def normalised_weight(self) -> Tensor:
         """W / sigma."""
         if self.training:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.context import Context
     from ebmkit.nets.contrast import Contrast
+    from ebmkit.nets.density import Density
 
 
 @component("bregman")
@@ -44,11 +45,11 @@ class BregmanRatioMatching(Objective):
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.nets.contrast import Contrast
 
-        return Contrast(self.noise.build(event, data), self.learn_log_z)
+        return Contrast(cast("Density", self.noise.build(event, data)), self.learn_log_z)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         contrast = cast("Contrast", context.extras)
         count = max(1, round(self.noise_ratio * len(batch)))
-        at_data, at_noise = contrast.log_ratios(model, batch, count, context.rng)
-        value = self.generator.s0(at_noise).mean() - self.generator.s1(at_data).mean()
-        return Loss(value, contrast.metrics(at_data, at_noise))
+        log_u = contrast.log_ratios(model, batch, count, context)
+        value = self.generator.s0(log_u.noise).mean() - self.generator.s1(log_u.data).mean()
+        return Loss(value, contrast.metrics(log_u))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.context import Context
     from ebmkit.nets.contrast import Contrast
+    from ebmkit.nets.density import Density
 
 
 @component("nce")
@@ -42,11 +43,11 @@ class NCE(Objective):
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.nets.contrast import Contrast
 
-        return Contrast(self.noise.build(event, data), self.learn_log_z)
+        return Contrast(cast("Density", self.noise.build(event, data)), self.learn_log_z)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         r, softplus = self.noise_ratio, torch.nn.functional.softplus
         contrast = cast("Contrast", context.extras)
-        at_data, at_noise = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context.rng)
-        value = softplus(log(r) - at_data).mean() + r * softplus(at_noise - log(r)).mean()
-        return Loss(value, contrast.metrics(at_data, at_noise))
+        log_u = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context)
+        value = softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()
+        return Loss(value, contrast.metrics(log_u))

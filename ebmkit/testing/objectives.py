@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from ebmkit.component import Component
 from ebmkit.engine.context import Context
-from ebmkit.kinds import Loss, Objective, Sampler
+from ebmkit.kinds import Loss, Objective
+from ebmkit.nets.contest import Contest
+from ebmkit.nets.introduction import introduce
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Inapplicable, Law, require
@@ -31,17 +30,39 @@ class _Setting(NamedTuple):
 
     def loss(self, seed: int = 2) -> Loss:
         """With the generator at the beginning of a stream."""
-        return self.objective.loss(self.model, self.batch, Context(generator(seed), self.extras, 1))
+        return self.objective.loss(self.model, self.batch, self.context(seed))
+
+    def context(self, seed: int = 2) -> Context:
+        """That of a first step, with labels that alternate."""
+        return Context(generator(seed), self.extras, 1, labels=_labels(self.batch))
 
     def learnt(self) -> list[Tensor]:
         modules = [module for module in (self.model, self.extras) if module is not None]
         return [parameter for module in modules for parameter in module.parameters() if parameter.requires_grad]
 
+    def rivals(self) -> list[Tensor]:
+        """Of what is learnt, that which follows a loss of its own."""
+        theirs = self.extras.rival.parameters() if isinstance(self.extras, Contest) else ()
+        return [parameter for parameter in theirs if parameter.requires_grad]
+
     def gradient(self) -> list[Tensor]:
         """Of the loss, in all that is learnt; zero where it plays no part."""
-        learnt = self.learnt()
-        slopes = torch.autograd.grad(self.loss().value, learnt, allow_unused=True)
-        return [torch.zeros_like(p) if slope is None else slope for p, slope in zip(learnt, slopes, strict=True)]
+        loss, learnt, theirs = self.loss(), self.learnt(), set(map(id, self.rivals()))
+        return [
+            *_slopes(loss.value, [p for p in learnt if id(p) not in theirs]),
+            *_slopes(loss.rival, [p for p in learnt if id(p) in theirs]),
+        ]
+
+
+def _slopes(value: Tensor | None, at: list[Tensor]) -> list[Tensor]:
+    if value is None or not at:
+        return []
+    slopes = torch.autograd.grad(value, at, allow_unused=True, retain_graph=True)
+    return [torch.zeros_like(p) if slope is None else slope for p, slope in zip(at, slopes, strict=True)]
+
+
+def _labels(batch: Tensor) -> Tensor:
+    return torch.arange(len(batch), device=batch.device) % 2
 
 
 def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float64, *, other: bool = False) -> _Setting:
@@ -51,17 +72,13 @@ def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float6
     points = data(event, dtype) if model.space == "real" else states(model.space, 200, event, generator(1), dtype)
     with seeded(1 if other else 0), default_dtype(dtype):
         extras = objective.extras(event, points[:100] if other else points)
-    return _Setting(objective, module, extras.to(dtype) if extras is not None else None, points[:12])
-
-
-def _samplers(component: Component) -> Iterator[Sampler]:
-    """The samplers among the parameters of a component and of those inside it."""
-    for field in dataclasses.fields(component):  # type: ignore[arg-type]  # every component is a dataclass
-        value = getattr(component, field.name)
-        if isinstance(value, Sampler):
-            yield value
-        if isinstance(value, Component):
-            yield from _samplers(value)
+        if extras is not None:
+            introduce(extras, module, model.space)
+            extras = extras.to(dtype)
+    setting = _Setting(objective, module, extras, points[:12])
+    if not setting.learnt():
+        raise Inapplicable(f"model '{model.component_name}', which it can work with, has nothing to learn")
+    return setting
 
 
 def gives_a_finite_scalar(objective: Objective, case: Case) -> None:
@@ -69,9 +86,12 @@ def gives_a_finite_scalar(objective: Objective, case: Case) -> None:
     dtype."""
     for dtype in (torch.float32, torch.float64):
         setting = _setting(objective, case, dtype)
-        value, metrics = setting.loss()
+        value, metrics, rival = setting.loss()
         require(value.shape == () and value.requires_grad, f"the loss has shape {tuple(value.shape)}")
         require(value.dtype == dtype, f"the loss is {value.dtype} for a batch of {dtype}")
+        if rival is not None:
+            require(rival.shape == () and rival.requires_grad, f"the rival's loss has shape {tuple(rival.shape)}")
+            metrics = {**metrics, "the rival's loss": rival.detach()}
         for name, number in {"the loss": value, **metrics}.items():
             require(bool(number.isfinite().all()), f"{name} is {number.detach().tolist()}")
         for name, number in metrics.items():
@@ -100,15 +120,59 @@ def is_a_mean_over_the_batch(objective: Objective, case: Case) -> None:
 
 
 def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
-    """The gradient of the loss in all parameters fits finite differences, with the same random numbers each time.
+    """The gradient of what every parameter minimises fits finite differences, with the same random numbers each time.
 
-    Only for objectives without a sampler: a chain's end depends on the parameters, and the gradient of maximum
-    likelihood rightly takes it for a constant, so that it is not the gradient of the loss's value.
+    The ends of chains are those that were seen first: to the gradient of maximum likelihood they are constants, though
+    they depend on the parameters. What a loss leaves behind in its extras is no part of the next.
     """
-    if any(_samplers(objective)):
-        raise Inapplicable("its samples are constants to the gradient, not to differences")
     setting = _setting(objective, case)
-    require_slope(lambda: setting.loss().value, setting.learnt(), setting.gradient(), "the gradient of the loss")
+    rng = generator(6)
+    with torch.no_grad():  # away from where noise that follows the model met it
+        for parameter in setting.model.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=rng, dtype=parameter.dtype))
+    ends: list[Tensor] = []
+
+    def loss(context: type[Context]) -> Loss:
+        # The extras that are perturbed, with the buffers they began with.
+        kept = {name: tensor.clone() for name, tensor in _buffers(setting.extras)}
+        try:
+            return objective.loss(setting.model, setting.batch, context(generator(2), setting.extras, 2, labels=labels))
+        finally:
+            for name, tensor in _buffers(setting.extras):
+                if not torch.equal(tensor, kept[name]):  # autograd minds a copy even of the same numbers
+                    tensor.copy_(kept[name])
+
+    class Recording(Context):
+        def chain(self, *args: Any, **options: Any) -> Tensor:
+            ends.append(super().chain(*args, **options))
+            return ends[-1]
+
+    class Replaying(Context):
+        seen = 0
+
+        def chain(self, *args: Any, **options: Any) -> Tensor:
+            self.seen += 1
+            return ends[self.seen - 1]
+
+    labels = _labels(setting.batch)
+    rivals = setting.rivals()
+    theirs = set(map(id, rivals))
+    others = [parameter for parameter in setting.learnt() if id(parameter) not in theirs]
+    value, _, rival = loss(Recording)
+    slopes, rival_slopes = _slopes(value, others), _slopes(rival, rivals)  # before anything is moved
+    require_slope(lambda: loss(Replaying).value, others, slopes, "the gradient of the loss")
+    if rival is not None:
+
+        def rival_loss() -> Tensor:
+            found = loss(Replaying).rival
+            assert found is not None
+            return found
+
+        require_slope(rival_loss, rivals, rival_slopes, "the gradient of the rival's loss")
+
+
+def _buffers(extras: nn.Module | None) -> list[tuple[str, Tensor]]:
+    return list(extras.named_buffers()) if extras is not None else []
 
 
 def is_deterministic(objective: Objective, case: Case) -> None:
@@ -157,8 +221,9 @@ def runs_on_the_device(objective: Objective, case: Case) -> None:
         extras = twin.extras.to(gpu.device) if twin.extras is not None else None
         model, batch = twin.model.to(gpu.device), twin.batch.to(gpu.device)
         with gpu.watched() as seen:
-            value, metrics = objective.loss(model, batch, Context(gpu.generator(2), extras, 1))
-            value.backward()  # type: ignore[no-untyped-call]
+            labels = _labels(batch)
+            value, metrics, rival = objective.loss(model, batch, Context(gpu.generator(2), extras, 1, labels=labels))
+            (value if rival is None else value + rival).backward()  # type: ignore[no-untyped-call]
         seen.require_no_waits()
         for name, number in {"the loss": value, **metrics}.items():
             require(number.device == gpu.device, f"{name} is on {number.device}")

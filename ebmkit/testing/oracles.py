@@ -156,7 +156,7 @@ def require_same_law(x: Tensor, y: Tensor, what: str, *, allowance: float = 0.0)
 
 
 def _require_close(off: Tensor, error: Tensor, what: str, allowance: float) -> None:
-    off, error = off.reshape(-1).double(), error.reshape(-1).double()
+    off, error = off.detach().reshape(-1).double(), error.detach().reshape(-1).double()
     chance = torch.tensor(1 - FALSE_ALARM / len(off) / 2, dtype=torch.float64)
     most = float(torch.special.ndtri(chance)) * error + allowance + 1e-9
     worst = int((off.abs() / most).argmax())

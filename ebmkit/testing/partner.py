@@ -60,6 +60,7 @@ def model_for(component: Sampler | Objective, event: Event) -> tuple[Model, Even
             and model.space in component.spaces
             and model.conditioning == component.conditioning
             and model.refusal(fixed) is None
+            and not (isinstance(component, Objective) and component.refusal(fixed, model))
         ):
             return model, fixed
     raise Inapplicable(f"no registered model offers {', '.join(sorted(component.needs))} as it needs it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import torch
 from torch import Generator
@@ -30,10 +31,14 @@ def small_run(metric: Metric, event: Event, gpu: PretendedDevice | None = None) 
     threads = torch.get_num_threads()
     parts = build(plan)
     torch.set_num_threads(threads)
+    if "labels" in metric.needs:
+        parts = _labelled(parts)
     streams = Streams(0, parts.device)
     if gpu is not None:
         parts, streams = _moved(parts, gpu), _PretendedStreams(0, gpu)
     history = History(1, lambda *_: None, lambda statistic, *_: Diverged(statistic.name), lag=0)
+    for step, loss in enumerate((3.0, 2.0, 1.0, 1.5)):
+        history.record(step, {"loss": loss})  # as of a training, for metrics that look back at it
     view = View(plan, parts, streams, history, None)
     view.rng = generator(3) if gpu is None else gpu.generator(3)
     return view
@@ -41,11 +46,14 @@ def small_run(metric: Metric, event: Event, gpu: PretendedDevice | None = None) 
 
 def _plan(metric: Metric, event: Event) -> Plan:
     d = math.prod(event)
-    model = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": list(event)}
+    model: dict[str, Any] = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": list(event)}
     walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
     sampler = walk if "acceptance" in metric.traces else drift
+    truth = model
+    if "logits" in metric.needs:
+        model = {"use": "classifier", "classes": 2, "hidden": [8]}
     if "real" not in metric.spaces:
-        model = {"use": "boltzmann", "shape": list(event), "biases": [0.3] * d, "values": "spin"}
+        model = truth = {"use": "boltzmann", "shape": list(event), "biases": [0.3] * d, "values": "spin"}
         sampler = {"use": "gibbs", "steps": 5}
     chains = None
     if "chains" in metric.needs:
@@ -55,11 +63,20 @@ def _plan(metric: Metric, event: Event) -> Plan:
         {
             "ebmkit": 1,
             "chains": chains,
-            "data": {"use": "from_model", "model": model, "size": 200, "test_size": 150},
+            "data": {"use": "from_model", "model": truth, "size": 200, "test_size": 150},
             "model": model,
             "sampler": sampler,
+            "samples": 500,
         }
     )
+
+
+def _labelled(parts: Parts) -> Parts:
+    """By the sign of the first coordinate."""
+    assert parts.train is not None
+    assert parts.test is not None
+    train, test = ((points.flatten(1)[:, 0] > 0).long() for points in (parts.train, parts.test))
+    return dataclasses.replace(parts, train_labels=train, test_labels=test)
 
 
 def _moved(parts: Parts, gpu: PretendedDevice) -> Parts:
@@ -72,6 +89,8 @@ def _moved(parts: Parts, gpu: PretendedDevice) -> Parts:
         starts=parts.starts.to(gpu.device),
         train=parts.train.to(gpu.device),
         test=parts.test.to(gpu.device),
+        train_labels=None if parts.train_labels is None else parts.train_labels.to(gpu.device),
+        test_labels=None if parts.test_labels is None else parts.test_labels.to(gpu.device),
     )
 
 

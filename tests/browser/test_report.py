@@ -44,7 +44,7 @@ SAMPLED = {
 }
 
 
-@pytest.fixture(scope="module", params=SAMPLED)
+@pytest.fixture(scope="module", params=["points", pytest.param("images", marks=pytest.mark.long)])
 def sampled(request, tmp_path_factory):
     spec = {"ebmkit": 1, "name": "sampled", "device": "cpu", "model": SAMPLED[request.param], "samples": 400}
     chains = {"sampler": {"use": "mala", "step_size": 0.1}, "chains": {"count": 4, "warmup": 20, "burn_in": 5}}

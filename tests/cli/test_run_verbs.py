@@ -12,6 +12,8 @@ from click.testing import CliRunner
 import ebmkit
 from ebmkit.cli import group
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SPEC = """\
 ebmkit: 1
 name: verbs

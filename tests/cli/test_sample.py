@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from ebmkit.cli import group
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SPEC = """\
 ebmkit: 1
 name: drawn

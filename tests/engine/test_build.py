@@ -26,7 +26,7 @@ def test_parts_depend_on_the_seed_and_on_nothing_else(small, plan_of):
     assert not first.train.equal(third.train)
 
 
-def test_a_run_leaves_global_randomness_alone(small, plan_of, tmp_path):
+def test_a_run_leaves_global_randomness_alone(small, plan_of, tmp_path, undrawn):
     import random
 
     import numpy as np

@@ -87,7 +87,7 @@ def spec(tmp_path):
     return path
 
 
-def test_a_run_keeps_its_chains(spec, tmp_path):
+def test_a_run_keeps_its_chains(spec, tmp_path, undrawn):
     record = ebmkit.run(ebmkit.load_spec(spec), runs_dir=tmp_path / "runs")
     view = view_of(record.plan, record.folder)
     give_kept_samples(view, record.folder)

@@ -184,7 +184,7 @@ def test_a_run_says_its_verdict_and_keeps_its_warnings(tmp_path):
     assert record.warnings[0] in page
 
 
-def test_a_trained_model_with_long_chains_is_judged_too(tmp_path):
+def test_a_trained_model_with_long_chains_is_judged_too(tmp_path, undrawn):
     spec = {
         **SPEC,
         "data": {"use": "two_moons", "size": 100, "test_size": 100},

@@ -15,6 +15,8 @@ from ebmkit.errors.running import ComponentFailed, Diverged, StorageFailed
 
 from .conftest import FAULTY
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def lines(folder):
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]

@@ -15,6 +15,8 @@ from ebmkit.engine.rehearsal import rehearse
 from ebmkit.engine.session import resume, run
 from ebmkit.engine.statistic import Statistic
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def last_checkpoint(record):
     return sorted((record.folder / "checkpoints").iterdir())[-1]

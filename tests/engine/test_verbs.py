@@ -14,6 +14,8 @@ from click.testing import CliRunner
 
 from ebmkit.cli import group
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SPEC = """\
 ebmkit: 1
 name: verb
@@ -46,6 +48,7 @@ def started(*words, **options):
     )
 
 
+@pytest.mark.long
 def test_two_processes_leave_the_same_bytes(folder):
     processes = [started("run", "verb.yaml", "--quiet", "--runs-dir", name) for name in ("one", "two")]
     told = [process.communicate(timeout=60)[0].strip() for process in processes]
@@ -129,12 +132,11 @@ def test_sample_overwrites_only_by_force_and_refuses_what_it_cannot_do(folder):
 
 
 @pytest.mark.parametrize(("number", "exit_status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_signals_end_a_run_and_say_so(tmp_path, number, exit_status):
-    command = [sys.executable, "-m", "ebmkit", "run", "quickstart", "--set", "train.steps=1000000"]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def test_signals_end_a_run_and_say_so(folder, number, exit_status):
+    running = started("run", "verb.yaml", "--set", "train.steps=100000")  # of which 500 make a line of metrics
     try:
         deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("runs/*/*/metrics.jsonl")) and time.monotonic() < deadline:
+        while not list(folder.glob("runs/*/*/metrics.jsonl")) and time.monotonic() < deadline:
             time.sleep(0.05)
         running.send_signal(number)
         _, errors = running.communicate(timeout=60)
@@ -142,15 +144,15 @@ def test_signals_end_a_run_and_say_so(tmp_path, number, exit_status):
         running.kill()  # a test that fails leaves nothing running
     assert running.returncode == exit_status
     assert "Traceback" not in errors
-    (folder,) = tmp_path.glob("runs/*/*")
-    assert f"ebmkit resume {folder.relative_to(tmp_path)}" in errors
-    record = json.loads((folder / "run.json").read_text())
+    (run,) = folder.glob("runs/*/*")
+    assert f"ebmkit resume {run.relative_to(folder)}" in errors
+    record = json.loads((run / "run.json").read_text())
     assert record["status"] == "interrupted"
-    assert (folder / f"checkpoints/step-{record['step']:06d}/manifest.json").is_file()
+    assert (run / f"checkpoints/step-{record['step']:06d}/manifest.json").is_file()
 
 
 def test_a_reader_that_goes_away_does_not_end_the_run(folder):
-    words = [sys.executable, "-m", "ebmkit", "run", "verb.yaml", "--set", "train.steps=400"]
+    words = [sys.executable, "-m", "ebmkit", "run", "verb.yaml", "--set", "train.steps=100"]
     running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     running.stdout.readline()
     running.stdout.close()  # as `head` does

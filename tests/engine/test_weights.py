@@ -112,7 +112,7 @@ def test_the_samples_of_a_finished_run_can_be_drawn_again(finished):
     assert math.prod(other.shape) == 120
 
 
-def test_an_objectives_chains_go_on_from_its_buffer_and_looking_changes_nothing(small, plan_of, tmp_path):
+def test_an_objectives_chains_go_on_from_its_buffer_and_looking_changes_nothing(small, plan_of, tmp_path, undrawn):
     from safetensors.torch import load_file
 
     from ebmkit import run

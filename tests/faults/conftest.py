@@ -28,12 +28,3 @@ def written(tmp_path_factory):
         return path
 
     return write
-
-
-@pytest.fixture
-def undrawn(monkeypatch) -> None:
-    """Leaves the pictures out, which take longer than everything else."""
-    from ebmkit.engine import session
-
-    monkeypatch.setattr(session, "draw_summary", lambda view: b"a picture")
-    monkeypatch.setattr(session, "write_report", lambda *content: "a report")

@@ -187,13 +187,14 @@ DAMAGES: list[tuple[Callable[[Path, Path, random.Random], str], int]] = [
 ]
 
 
+@pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.long)], ids=["a fifth", "all"])
 @pytest.mark.parametrize(("damage", "times"), DAMAGES, ids=lambda value: getattr(value, "__name__", None))
-def test_damage_is_noticed_and_the_checkpoint_before_is_used(damage, times, checkpoints, paused):
+def test_damage_is_noticed_and_the_checkpoint_before_is_used(damage, times, share, checkpoints, paused):
     old, new, experiment = checkpoints / OLD, checkpoints / NEW, paused.plan.hash
     kept = {path.name: path.read_bytes() for path in new.iterdir()}
     expected = checkpoint.read(old, experiment)
     dice, seen = random.Random(f"{damage.__name__}"), Counter[str]()
-    for _ in range(times):
+    for _ in range(times // share):
         victim = damage(old, new, dice)
         said: list[str] = []
         found = checkpoint.latest(checkpoints, experiment, said.append)

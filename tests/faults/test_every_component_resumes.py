@@ -53,6 +53,13 @@ OTHERWISE: list[dict[str, Any]] = [
     {**DISCRETE, "model": "boltzmann"},
 ]
 
+#: By kind or name: a chain of three steps keeps as much as one of a hundred, a flow that fits badly as much as another.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "sampler": {"steps": 3},
+    "flow": {"steps": 5},
+    "flow_ce": {"noise": {"use": "flow", "steps": 5}},
+}
+
 TRIED = [(kind, name) for kind in PLACES for name in COMPONENTS.get(kind, ("", ""))[1].split()]
 
 
@@ -63,7 +70,7 @@ def spec_with(kind: str, name: str, other: dict[str, Any]) -> dict[str, Any]:
     section = spec
     for key in sections:
         section = section[key]
-    section[last] = name
+    section[last] = {"use": name, **SETTINGS.get(kind, {}), **SETTINGS.get(name, {})}
     return spec
 
 

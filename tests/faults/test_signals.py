@@ -82,15 +82,15 @@ QUICK = [
     Blow("pass", (3,), INT, 3),
     chain(7, 700, TERM),
     chain(6, 1300, INT, after=0.003),
-    in_metric("python", 1, INT),
-    in_metric("torch", 2, TERM),
     in_metric("deaf", 1, TERM),
-    sampling(900, INT),
-    saving(30, TERM, 4),
     Blow("fsync", (31,), INT, 2, LONG_ENOUGH, twice=True),
 ]
 
 LONG_LIST = [
+    in_metric("python", 1, INT),
+    in_metric("torch", 2, TERM),
+    sampling(900, INT),
+    saving(30, TERM, 4),
     *(Blow("build", (1,), number, None, LONG_ENOUGH, after) for number in (INT, TERM) for after in (0.0, 0.1)),
     *(Blow("run_started", (1,), number, 0) for number in (INT, TERM)),
     *(Blow("pass", (step,), number, step) for step in (1, 2, 5) for number in (INT, TERM)),

@@ -6,6 +6,7 @@ import random
 import torch
 
 from ebmkit.api import Noise, component
+from ebmkit.nets.conditional_gaussian import ConditionalGaussian
 from ebmkit.nets.gaussian_density import GaussianDensity
 from ebmkit.testing import noise as laws
 
@@ -72,6 +73,51 @@ class OnTheHost(GaussianDensity):
         return super().sample(n, rng) + torch.zeros(n, *self.event)
 
 
+class Learns(GaussianDensity):
+    """Though its class does not say so."""
+
+    def __init__(self, mean, covariance, event):
+        super().__init__(mean, covariance, event)
+        self.shift = torch.nn.Parameter(torch.zeros(()))
+
+
+class Shuffled(ConditionalGaussian):
+    """Draws around the next point instead of the point itself."""
+
+    def sample(self, given, rng):
+        return super().sample(given.roll(1, 0), rng)
+
+
+@component("shuffled")
+class ShuffledNoise(Noise):
+    offers = frozenset({"conditional", "normalised"})
+
+    def build(self, event, data):
+        return Shuffled(0.5)
+
+
+class Stuck(GaussianDensity):
+    """Its draws do not move with what it learns."""
+
+    def __init__(self, mean, covariance, event):
+        super().__init__(mean, covariance, event)
+        self.shift = torch.nn.Parameter(torch.zeros(()))
+
+    def log_prob(self, x):
+        return super().log_prob(x - self.shift)
+
+    def sample(self, n, rng):
+        return super().sample(n, rng) + self.shift.detach()
+
+
+@component("stuck")
+class StuckNoise(Noise):
+    offers = frozenset({"density", "normalised", "learnable"})
+
+    def build(self, event, data):
+        return planted(Stuck).build(event, data)
+
+
 @component("in_place")
 class InPlace(Noise):
     def build(self, event, data):
@@ -89,5 +135,8 @@ PLANTED = [
     (laws.is_saved_whole, planted(Forgetful)),
     (laws.is_normalised, planted(NotNormalised)),
     (laws.draws_from_its_density, planted(Wide)),
+    (laws.goes_row_by_row, ShuffledNoise()),
+    (laws.can_be_moved, planted(Learns)),
+    (laws.can_be_moved, StuckNoise()),
     (laws.runs_on_the_device, planted(OnTheHost)),
 ]

@@ -4,7 +4,8 @@ import pytest
 
 from ebmkit.kinds import KINDS
 from ebmkit.samplers.langevin import Langevin
-from ebmkit.testing import Broken, Trial, check_component, examine, laws_of
+from ebmkit.testing import Broken, Inapplicable, Trial, check_component, examine, laws_of
+from ebmkit.testing.case import cases_of
 from laws import (
     planted_bregman,
     planted_data,
@@ -54,3 +55,19 @@ def test_a_component_is_examined_before_all_laws_of_its_kind():
     with pytest.raises(Broken, match="sampler 'item' breaks 'runs_on_the_device'"):
         check_component(Item())
     assert check_component(Langevin(steps=3)).broken == {}
+
+
+def test_of_few_cases_another_comes_first_for_another_law():
+    """So that all shapes are tried though no law is tried on all; where it says nothing, the next one is taken."""
+    seen = []
+
+    def law(component, case):
+        seen.append(case.event)
+        if case.event == (2,):
+            raise Inapplicable("not in the plane")
+
+    for number in range(40):
+        law.__name__, before = f"law_{number}", len(seen)
+        Trial(Langevin(), law, most=2).run()
+        assert len([event for event in seen[before:] if event != (2,)]) == 2
+    assert {case.event for case in cases_of(Langevin())} == set(seen)

@@ -81,7 +81,8 @@ ELSEWHERE |= {"nuts", "cold nuts, matrix"}
 CASES = [(name, target) for target in TARGETS for name in EXACT if target in THOROUGH or name in ELSEWHERE]
 
 #: Which of these cases every `make test` tries.
-BRIEF = {(name, target) for name, target in CASES if target in ("plane", "image") or name in ("walk", "mala", "nuts")}
+BRIEF = {(name, target) for name, target in CASES if target == "plane" or name == "mala"}
+BRIEF |= {("hmc, matrix", "image"), ("walk", "image"), ("nuts", "image"), ("nuts", "funnel")}
 
 #: Kolmogorov-Smirnov tests in all of these cases, at most.
 COMPARISONS = 8 * len(CASES)

@@ -1,0 +1,41 @@
+"""A model to compare with, as a parameter of a metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.kinds import Event, Model
+from ebmkit.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def check_target(target: Model | None, *abilities: str) -> None:
+    """Raise a ValueError unless the model fixes the shape of a state and offers the abilities."""
+    if target is None:  # where the checker has found and said a mistake of its own
+        return
+    for ability in abilities:
+        if ability not in target.offers:
+            raise ValueError(f"model '{target.component_name}' does not offer '{ability}'")
+    if target.event() is None:
+        raise ValueError(
+            f"model '{target.component_name}' takes its shape from data, and here it is to be compared with"
+        )
+
+
+def other_shape(target: Model, event: Event) -> str | None:
+    """Why states of this shape cannot be compared, in words that follow a metric's name; None if they can."""
+    if target.event() == event:
+        return None
+    return f"compares with model '{target.component_name}', whose states have shape {target.event()}"
+
+
+def build_target(target: Model, like: Any) -> nn.Module:
+    """The module, the same one in every run, with the device and dtype of a tensor."""
+    event = target.event()
+    assert event is not None  # refused above
+    # Initialisers draw from torch's own generator: lend it a seed and put it back.
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(0)
+        return target.build(event).to(like.device, like.dtype)

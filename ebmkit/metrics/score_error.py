@@ -1,0 +1,85 @@
+"""The error of the score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Lt
+
+from ebmkit.component import component
+from ebmkit.kinds import Event, Metric, Model, Space
+from ebmkit.lazy import torch
+from ebmkit.metrics.known_model import build_target, check_target, other_shape
+from ebmkit.models.gaussian_mixture import GaussianMixture
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.view import View
+
+
+@component("score_error")
+class ScoreError(Metric):
+    """How far the model's score is from that of a known model, where data are and where they are rare.
+
+        score_error = E|s(x) - s_target(x)|^2 / E|s_target(x)|^2
+
+    over held-out data, and as `score_error_rare` over points that are uniform in the box which the held-out data span,
+    where the target is less likely than at all but the least likely `quantile` of the data. Zero is perfect; a score of
+    zero everywhere has an error of one.
+
+    Parameters:
+        target: what the data were drawn from: a model with a gradient whose parameters fix the shape of a state.
+        quantile: the share of the data that lies where data are called rare.
+        points: uniform points in the box, of which the rare ones count.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600.
+
+    Example: evaluate: [{use: score_error, target: {use: gaussian_mixture, means: [[-5, -5], [5, 5]], weights: [1, 4]}}]
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+    needs: ClassVar[frozenset[str]] = frozenset({"data", "energy", "gradient"})
+
+    target: Model = GaussianMixture()
+    quantile: Annotated[float, Gt(0), Lt(1)] = 0.01
+    points: Annotated[int, Ge(1)] = 10_000
+
+    def __post_init__(self) -> None:
+        check_target(self.target, "energy", "gradient")
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        return other_shape(self.target, event)
+
+    def results(self) -> tuple[str, ...]:
+        return ("score_error", "score_error_rare")
+
+    def measure(self, view: View) -> dict[str, float]:
+        from ebmkit.engine.energy import frozen
+
+        test = view.data("test")
+        if test is None:
+            raise ValueError("the error of a score is measured at data, and there are none")
+        test = test.to(view.parts.device, view.parts.dtype)
+        low, high = test.amin(0), test.amax(0)
+        u = torch.empty(self.points, *view.event, device=test.device, dtype=test.dtype).uniform_(generator=view.rng)
+        box = low + (high - low) * u
+        with frozen(build_target(self.target, test)) as target:
+            energies, at_data = target.value_and_grad(test)
+            in_box, at_box = target.value_and_grad(box)
+        # Sorted on the host, because `torch.quantile` refuses many points.
+        limit = float(energies.cpu().sort().values[int((1 - self.quantile) * (len(energies) - 1))])
+        rare = in_box > limit
+        if not bool(rare.any()):
+            raise ValueError(f"none of {self.points} points lies where data are rare; 'quantile' is too small")
+        return {
+            "score_error": _relative(view.score(test), -at_data),
+            "score_error_rare": _relative(view.score(box)[rare], -at_box[rare]),
+        }
+
+
+def _relative(score: Tensor, target: Tensor) -> float:
+    """`E|s - s_target|^2 / E|s_target|^2`."""
+    off, length = ((x.flatten(1).cpu().double()).square().sum(1).mean() for x in (score - target, target))
+    return float(off / length)

@@ -1,0 +1,19 @@
+"""Noise around given points, as a module."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from torch import Generator, Tensor, nn
+
+
+class ConditionalDensity(nn.Module):
+    """A density of y for every x."""
+
+    @abstractmethod
+    def log_prob(self, y: Tensor, given: Tensor) -> Tensor:
+        """`log p(y | x)`, row by row: `(B, *event), (B, *event) -> (B,)`."""
+
+    @abstractmethod
+    def sample(self, given: Tensor, rng: Generator) -> Tensor:
+        """One draw around each point, `(B, *event)`."""

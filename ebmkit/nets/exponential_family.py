@@ -1,0 +1,130 @@
+"""The exponential family as a module, and the fit of its parameters in closed form."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from math import prod
+from typing import Protocol, cast
+
+import torch
+from torch import Tensor, nn
+
+#: Data points whose statistics are computed at a time.
+BLOCK = 1 << 12
+
+
+class HasStatistics(Protocol):
+    """A module that offers `statistics`: `E(x) = -theta . T(x)` with `theta` its only parameter."""
+
+    theta: nn.Parameter
+
+    def statistics(self, x: Tensor) -> Tensor: ...
+    def statistic_gradients(self, x: Tensor) -> Tensor: ...
+    def statistic_laplacians(self, x: Tensor) -> Tensor: ...
+
+
+class ExponentialFamilyEnergy(nn.Module):
+    """`E(x) = -theta . T(x)`, where T is a list of monomials: products of `factors` with exponents.
+
+    Every statistic is `x_i^a x_j^b`. For powers of one coordinate j is i and b is 0.
+    """
+
+    first: Tensor
+    second: Tensor
+    powers: Tensor
+
+    def __init__(self, event: tuple[int, ...], names: Sequence[str]) -> None:
+        super().__init__()
+        d = prod(event)
+        # (i, j, a, b) and theta, for a standard normal where the statistics know one
+        rows: list[tuple[int, int, int, int]] = []
+        theta: list[float] = []
+        quadratic = "squares" in names or "quadratic" in names
+        for name in names:
+            if name == "quadratic":
+                pairs = [(i, j) for i in range(d) for j in range(i, d)]
+                rows += [(i, j, 1, 1) if i != j else (i, i, 2, 0) for i, j in pairs]
+                theta += [-0.5 if i == j else 0.0 for i, j in pairs]
+            else:
+                power = {"linear": 1, "squares": 2, "cubic": 3, "quartic": 4}[name]
+                rows += [(i, i, power, 0) for i in range(d)]
+                start = {2: -0.5, 4: 0.0 if quadratic else -0.25}.get(power, 0.0)
+                theta += [start] * d
+        i, j, a, b = torch.tensor(rows).unbind(1)
+        self.theta = nn.Parameter(torch.tensor(theta, dtype=torch.get_default_dtype()))
+        # They follow from the parameters of the model, so that they are no part of its state.
+        self.register_buffer("first", i.contiguous(), persistent=False)
+        self.register_buffer("second", j.contiguous(), persistent=False)
+        self.register_buffer("powers", torch.stack([a, b]), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return -(self.statistics(x) @ self.theta)
+
+    def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """By hand, and without the matrix of all gradients."""
+        one, other, a, b = self._factors(x)
+        powers = one.pow(a), other.pow(b)
+        gradient = torch.zeros_like(x).flatten(1)
+        gradient.index_add_(1, self.first, -self.theta * _slope(one, a) * powers[1])
+        gradient.index_add_(1, self.second, -self.theta * powers[0] * _slope(other, b))
+        return -((powers[0] * powers[1]) @ self.theta), gradient.view_as(x)
+
+    def statistics(self, x: Tensor) -> Tensor:
+        """T, `(B, *event) -> (B, K)`."""
+        one, other, a, b = self._factors(x)
+        return one.pow(a) * other.pow(b)
+
+    def statistic_gradients(self, x: Tensor) -> Tensor:
+        """dT/dx, `(B, *event) -> (B, K, d)`."""
+        one, other, a, b = self._factors(x)
+        along_one = _slope(one, a) * other.pow(b)
+        along_other = one.pow(a) * _slope(other, b)
+        d = x.flatten(1).shape[1]
+        units = torch.eye(d, device=x.device, dtype=x.dtype)
+        return along_one.unsqueeze(2) * units[self.first] + along_other.unsqueeze(2) * units[self.second]
+
+    def statistic_laplacians(self, x: Tensor) -> Tensor:
+        """The sum over coordinates of d2T/dx2, `(B, *event) -> (B, K)`. Two different factors have exponent 1."""
+        one, _, a, b = self._factors(x)
+        return torch.where(b == 0, a * (a - 1) * one.pow((a - 2).clamp(min=0)), 0.0)
+
+    def _factors(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        flat = x.flatten(1)
+        a, b = self.powers
+        return flat.index_select(1, self.first), flat.index_select(1, self.second), a, b
+
+
+def _slope(x: Tensor, power: Tensor) -> Tensor:
+    """d/dx of x^power, which is zero for a power of zero."""
+    return power * x.pow((power - 1).clamp(min=0))
+
+
+class ClosedForm(nn.Module):
+    """The parameters that minimise score matching on all data, and the matrix A of their normal equations."""
+
+    optimum: Tensor
+    curvature: Tensor
+
+    def __init__(self, data: Tensor) -> None:
+        super().__init__()
+        self._data: Tensor | None = data
+
+    @torch.no_grad()
+    def meet(self, model: nn.Module) -> None:
+        """Solve `A theta = -b` in float64, where `A = E[dT dT']` and `b = E[lap T]`."""
+        assert self._data is not None
+        module = cast("HasStatistics", copy.deepcopy(model).to("cpu", torch.float64))
+        count = len(module.theta)
+        a, b = torch.zeros(count, count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
+        for block in torch.split(self._data, BLOCK):
+            x = block.to("cpu", torch.float64)
+            slopes = module.statistic_gradients(x)
+            a += torch.einsum("nki,nli->kl", slopes, slopes)
+            b += module.statistic_laplacians(x).sum(0)
+        if int(torch.linalg.matrix_rank(a, hermitian=True)) < count:
+            raise ValueError("the data do not tell the statistics apart: their gradients are linearly dependent")
+        dtype = model.get_parameter("theta").dtype
+        self.register_buffer("optimum", torch.linalg.solve(a, -b).to(dtype))
+        self.register_buffer("curvature", (a / len(self._data)).to(dtype))
+        self._data = None
