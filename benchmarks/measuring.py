@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from statistics import median
 from typing import Any
 
 import torch
+from peers import enter_the_environment
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
@@ -81,3 +83,17 @@ class Report:
 
 def cell(figures: dict[str, float], extra: str | None) -> str:
     return f"{figures['cpu_x_limit']:.2f}" + (f" ({figures[extra]:.0f} {extra})" if extra else "")
+
+
+def run_sections(description: str, sections: dict[str, Callable[[Report], None]]) -> None:
+    """What a benchmark does when it is called: the sections that were asked for, in an environment with the peers."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("section", nargs="*", choices=[*sections, []], help="some of it; all without")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
+    words = parser.parse_args()
+    enter_the_environment()
+    report = Report()
+    with one_thread():
+        for name in words.section or sections:
+            sections[name](report)
+    report.close(words.json)

@@ -11,18 +11,15 @@ same are compared.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from measuring import Report, one_thread, seconds, take_turns
-from peers import enter_the_environment
+from measuring import Report, run_sections, seconds, take_turns
 from torch import Generator, Tensor, nn
 
 from ebmkit.engine.compiled import compile_energy
@@ -289,18 +286,5 @@ def exact(report: Report) -> None:
 SECTIONS = {"cd": cd, "dsm": dsm, "sliced": sliced, "exact": exact}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="What a training step costs.")
-    parser.add_argument("section", nargs="*", choices=[*SECTIONS, []], help="some of it; all without")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
-    words = parser.parse_args()
-    enter_the_environment()
-    report = Report()
-    with one_thread():
-        for name in words.section or SECTIONS:
-            SECTIONS[name](report)
-    report.close(words.json)
-
-
 if __name__ == "__main__":
-    main()
+    run_sections("What a training step costs.", SECTIONS)

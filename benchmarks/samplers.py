@@ -14,18 +14,16 @@ JSON has both. Before the clock starts, all contenders make a few steps from one
 
 from __future__ import annotations
 
-import argparse
 import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from measuring import Report, one_thread, seconds, take_turns
-from peers import ROOT, enter_the_environment
+from measuring import Report, run_sections, seconds, take_turns
+from peers import ROOT
 from torch import Generator, Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -377,18 +375,5 @@ def draw(rows: list[dict[str, Any]]) -> None:
 SECTIONS = {"langevin": langevin, "hmc": hmc, "conv": convolutional, "grid": grid}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="How fast chains are.")
-    parser.add_argument("section", nargs="*", choices=[*SECTIONS, []], help="some of it; all without")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
-    words = parser.parse_args()
-    enter_the_environment()
-    report = Report()
-    with one_thread():
-        for name in words.section or SECTIONS:
-            SECTIONS[name](report)
-    report.close(words.json)
-
-
 if __name__ == "__main__":
-    main()
+    run_sections("How fast chains are.", SECTIONS)

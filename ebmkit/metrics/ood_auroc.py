@@ -21,10 +21,11 @@ class OODAUROC(Metric):
         ood_auroc = P(E(x) < E(o)) + P(E(x) = E(o)) / 2,    x of the test data, o an outlier
 
     1 if every outlier has a higher energy than all data, 1/2 if the energy is blind, below if it prefers outliers.
+    Where outliers are given, `ood_auroc_shuffled` is the area for the test points with every coordinate shuffled among
+    them, which has their marginals and none of their dependence.
 
     Parameters:
-        outliers: data of the same shape, whose test split is taken; null takes the test points with every coordinate
-            shuffled among them, which has their marginals and none of their dependence.
+        outliers: data of the same shape, whose test split is taken; null takes the shuffled test points.
         every: measure after each so many training steps, not only at the end.
 
     Reference: Hendrycks and Gimpel, arXiv:1610.02136; with the energy as the score, Grathwohl et al., arXiv:1912.03263,
@@ -52,19 +53,19 @@ class OODAUROC(Metric):
         return None
 
     def results(self) -> tuple[str, ...]:
-        return ("ood_auroc",)
+        return ("ood_auroc",) if self.outliers is None else ("ood_auroc", "ood_auroc_shuffled")
 
     def measure(self, view: View) -> dict[str, float]:
         test = view.data("test")
         if test is None:
             raise ValueError("outliers are compared with data, and there are none")
+        energy = view.energy(test)
+        order = torch.rand(test.flatten(1).shape, generator=view.rng, device=test.device).argsort(0)
+        shuffled = _auroc(energy, view.energy(test.flatten(1).gather(0, order).view_as(test)))
         if self.outliers is None:
-            order = torch.rand(test.flatten(1).shape, generator=view.rng, device=test.device).argsort(0)
-            outliers = test.flatten(1).gather(0, order).view_as(test)
-        else:
-            rng = view.streams.generator("outliers", torch.device("cpu"))
-            outliers = self.outliers.load("test", rng).x
-        return {"ood_auroc": _auroc(view.energy(test), view.energy(outliers))}
+            return {"ood_auroc": shuffled}
+        outliers = self.outliers.load("test", view.streams.generator("outliers", torch.device("cpu"))).x
+        return {"ood_auroc": _auroc(energy, view.energy(outliers)), "ood_auroc_shuffled": shuffled}
 
 
 def _auroc(energy: Tensor, of_outliers: Tensor) -> float:

@@ -52,6 +52,25 @@ def _check_matrix(rows: list[tuple[float, ...]], dimension: int, noun: str) -> N
                 raise ValueError(f"the {noun} is not positive definite")
 
 
+def check_mixture(
+    means: tuple[tuple[float, ...], ...], covariances: tuple[Covariance, ...], weights: tuple[float, ...] | None
+) -> None:
+    """Raise a ValueError that says why these are no Gaussians of one mixture."""
+    count, dimension = len(means), len(means[0])
+    for k, mean in enumerate(means):
+        if len(mean) != dimension:
+            raise ValueError(f"means[{k}] has {len(mean)} coordinates, means[0] has {dimension}")
+    if len(covariances) not in (1, count):
+        raise ValueError(f"{len(covariances)} covariances for {count} means: give one for all or one each")
+    for k, covariance in enumerate(covariances):
+        try:
+            check_covariance(covariance, dimension)
+        except ValueError as error:
+            raise ValueError(f"covariances[{k}]: {error}") from None
+    if weights is not None and len(weights) != count:
+        raise ValueError(f"{len(weights)} weights for {count} means")
+
+
 def covariance_matrix(covariance: Covariance, dimension: int) -> Tensor:
     """The full matrix, in float64: it is factored and inverted before it is rounded."""
     entries = torch.tensor(covariance, dtype=torch.float64)

@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, MinLen
 from ebmkit.component import component
 from ebmkit.kinds import Event, Model
 from ebmkit.lazy import torch
-from ebmkit.models.covariance import Covariance, check_covariance, covariance_matrix
+from ebmkit.models.covariance import Covariance, check_mixture, covariance_matrix
 from ebmkit.models.shape import check_shape
 
 if TYPE_CHECKING:
@@ -44,20 +44,8 @@ class GaussianMixture(Model):
     shape: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] | None = None
 
     def __post_init__(self) -> None:
-        dimension, count = len(self.means[0]), len(self.means)
-        for k, mean in enumerate(self.means):
-            if len(mean) != dimension:
-                raise ValueError(f"means[{k}] has {len(mean)} coordinates, means[0] has {dimension}")
-        if len(self.covariances) not in (1, count):
-            raise ValueError(f"{len(self.covariances)} covariances for {count} means: give one for all or one each")
-        for k, covariance in enumerate(self.covariances):
-            try:
-                check_covariance(covariance, dimension)
-            except ValueError as error:
-                raise ValueError(f"covariances[{k}]: {error}") from None
-        if self.weights is not None and len(self.weights) != count:
-            raise ValueError(f"{len(self.weights)} weights for {count} means")
-        check_shape(self.shape, dimension)
+        check_mixture(self.means, self.covariances, self.weights)
+        check_shape(self.shape, len(self.means[0]))
 
     def event(self) -> Event:
         return self.shape or (len(self.means[0]),)

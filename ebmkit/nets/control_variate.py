@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import prod
 
 import torch
@@ -77,13 +78,14 @@ def stein(
     s0: Callable[[Tensor], Tensor], log_u: Tensor, x: Tensor, model: nn.Module, noise: nn.Module, rng: Generator
 ) -> Tensor:
     """`A F` at each of `x`, differentiable in the parameters of the model."""
-    if prod(x.shape[1:]) <= EXACT:
-        slope, trace = laplacian(model, x)
-        slope_m, trace_m = laplacian(noise, x)
-    else:
-        v = draw_probes("rademacher", x, 1, rng)
-        slope, trace = curvature(model, x, v)
-        slope_m, trace_m = curvature(noise, x, v)
+    with _still(model):
+        if prod(x.shape[1:]) <= EXACT:
+            slope, trace = laplacian(model, x)
+            slope_m, trace_m = laplacian(noise, x)
+        else:
+            v = draw_probes("rademacher", x, 1, rng)
+            slope, trace = curvature(model, x, v)
+            slope_m, trace_m = curvature(noise, x, v)
     slope_m = slope_m.detach().flatten(1)
     slope_u = slope_m - slope.flatten(1)
     of_log_u = trace_m.detach() - trace - (slope_u * slope_m).sum(1)
@@ -91,6 +93,18 @@ def stein(
     # Some S0 are straight in log u, and then their slope does not know that it came from there.
     (second,) = torch.autograd.grad((first + 0 * log_u).sum(), log_u, create_graph=True)
     return first * of_log_u + second * slope_u.square().sum(1)
+
+
+@contextmanager
+def _still(module: nn.Module) -> Iterator[None]:
+    """The energy that `log_u` was made of: in training mode one more pass would move spectral norms on."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
 
 
 def _difference(values: Tensor, parameters: list[nn.Parameter]) -> Tensor:

@@ -40,6 +40,10 @@ class FlowDensity(Density):
         self.register_buffer("centre", centre.to(dtype))
         self.register_buffer("scale", scale.to(dtype))
         self.to_base = zuko.flows.NSF(d, transforms=transforms, bins=bins, **network).transform
+        if not network:  # zuko then draws the knots themselves from N(0, 1), which is far from the identity
+            with torch.no_grad():
+                for knots in self.to_base.parameters():
+                    knots.mul_(0.01)
 
     def log_prob(self, x: Tensor) -> Tensor:
         if not len(x):  # zuko cannot fold no numbers at all

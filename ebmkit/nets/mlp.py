@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812, the name everybody uses
 
 from ebmkit.nets.bends import BENDS, Bend, squared_lengths
-
-aten = torch.ops.aten
-
-#: The function, and its vector-Jacobian product `(gradient, input, output)` in one kernel and the memory of the output.
-ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, Tensor], Tensor]]] = {
-    "silu": (F.silu, lambda g, z, a: aten.silu_backward.grad_input(g, z, grad_input=a)),
-    "softplus": (F.softplus, lambda g, z, a: aten.softplus_backward.grad_input(g, z, 1, 20, grad_input=a)),
-    "gelu": (F.gelu, lambda g, z, a: aten.gelu_backward.grad_input(g, z, grad_input=a)),
-    "tanh": (torch.tanh, lambda g, z, a: aten.tanh_backward.grad_input(g, a, grad_input=a)),
-    "relu": (F.relu, lambda g, z, a: aten.threshold_backward.grad_input(g, a, 0, grad_input=a)),
-}
+from ebmkit.nets.dense import Dense, to_inputs
+from ebmkit.nets.spectral import normalised
 
 
 class MLPEnergy(nn.Module):
@@ -36,43 +25,36 @@ class MLPEnergy(nn.Module):
     of which a trace or a product with vectors needs no more than the lengths of dz/dx.
     """
 
+    hidden: Dense
+
     def __init__(
-        self, event: tuple[int, ...], hidden: Sequence[int], activation: str, base_scale: float | None
+        self,
+        event: tuple[int, ...],
+        hidden: Sequence[int],
+        activation: str,
+        base_scale: float | None,
+        power_iterations: int | None = None,
     ) -> None:
         super().__init__()
-        widths = [prod(event), *hidden, 1]
-        *hidden_layers, last = (nn.Linear(before, after) for before, after in pairwise(widths))
-        self.hidden = nn.ModuleList(hidden_layers)
-        self.last = last
-        self.activation = activation
+        widths = [prod(event), *hidden]
+        self.hidden = Dense(widths, activation, power_iterations)
+        self.last: Any = normalised(nn.Linear(widths[-1], 1), power_iterations)
         self.base_precision = 0.0 if base_scale is None else base_scale**-2
 
     def forward(self, x: Tensor) -> Tensor:
-        function, _ = ACTIVATIONS[self.activation]
-        flat = h = x.flatten(1)
-        for layer in self.hidden:
-            h = function(layer(h))
-        energy: Tensor = self.last(h).squeeze(1)
+        flat = x.flatten(1)
+        energy: Tensor = self.last(self.hidden(flat)).squeeze(1)
         if self.base_precision:
             energy = energy + self.base_precision / 2 * flat.square().sum(1)
         return energy
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Forward and, by hand, backward to x alone: a chain needs no graph and no weight gradient."""
-        function, pullback = ACTIVATIONS[self.activation]
-        flat = h = x.flatten(1)
-        passed: list[tuple[Any, Tensor, Tensor]] = []
-        for layer in self.hidden:
-            z = layer(h)
-            h = function(z)
-            passed.append((layer.weight, z, h))
-        energy: Tensor = self.last(h).squeeze(1)
-        gradient = self.last.weight.expand(len(h), -1)
-        while passed:  # each layer's memory goes as soon as it was used
-            weight, z, h = passed.pop()
-            gradient = pullback(gradient, z, h)
-            del z, h
-            gradient = gradient @ weight
+        """Forward and, by hand, backward to x alone."""
+        flat, weight = x.flatten(1), self.last.weight
+        h, passed = self.hidden.climb(flat)
+        energy = F.linear(h, weight, self.last.bias).squeeze(1)
+        del h  # its memory is used on the way down
+        gradient = self.hidden.descend(weight.expand(len(flat), -1), passed)
         if self.base_precision:
             energy = energy + self.base_precision / 2 * flat.square().sum(1)
             gradient = gradient + self.base_precision * flat  # without alpha: see `Splits` in engine/compiled.py
@@ -101,7 +83,7 @@ class MLPEnergy(nn.Module):
 
     def _bends(self, x: Tensor, weights: list[Any]) -> tuple[Tensor, list[Bend]]:
         """`E`, and every hidden layer's activations."""
-        function, bends = BENDS[self.activation], []
+        function, bends = BENDS[self.hidden.activation], []
         flat = h = x.flatten(1)
         layer: Any  # linear, or that with a spectral norm
         for layer, weight in zip(self.hidden, weights[:-1], strict=True):
@@ -122,7 +104,7 @@ class MLPEnergy(nn.Module):
         second = self.base_precision * (flat.new_full((len(flat),), flat.shape[1]) if length is None else length)
         for weight, bend, squared in zip(*map(reversed, (weights, bends, lengths)), strict=True):
             second = second + (gradient * bend.curvature * squared).sum(1)
-            gradient = (gradient * bend.slope) @ weight
+            gradient = to_inputs(gradient * bend.slope, weight)
         if self.base_precision:
             gradient = gradient + self.base_precision * flat
         return gradient.view_as(x), second

@@ -89,6 +89,11 @@ class SpectralNorm(nn.Module):
         self.v.copy_(v)
 
 
+def normalised(layer: nn.Conv2d | nn.Linear, power_iterations: int | None) -> nn.Module:
+    """The layer with its spectral norm; `power_iterations` of None leave it as it is."""
+    return SpectralNorm(layer, power_iterations) if power_iterations else layer
+
+
 def _unit(x: Tensor) -> Tensor:
     length: Tensor = torch.linalg.vector_norm(x)
     return x / length

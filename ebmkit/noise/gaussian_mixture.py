@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, MinLen
 from ebmkit.component import component
 from ebmkit.kinds import Event, Noise
 from ebmkit.lazy import torch
-from ebmkit.models.covariance import Covariance, check_covariance, covariance_matrix
+from ebmkit.models.covariance import Covariance, check_mixture, covariance_matrix
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,19 +60,7 @@ class GaussianMixtureNoise(Noise):
             return
         if (self.components, self.steps, self.inflate) != (COMPONENTS, STEPS, INFLATE):
             raise ValueError("'components', 'steps' and 'inflate' are for a fitted mixture, and this one is given")
-        count, dimension = len(self.means), len(self.means[0])
-        for k, mean in enumerate(self.means):
-            if len(mean) != dimension:
-                raise ValueError(f"means[{k}] has {len(mean)} coordinates, means[0] has {dimension}")
-        if len(self.covariances) not in (1, count):
-            raise ValueError(f"{len(self.covariances)} covariances for {count} means: give one for all or one each")
-        for k, covariance in enumerate(self.covariances):
-            try:
-                check_covariance(covariance, dimension)
-            except ValueError as error:
-                raise ValueError(f"covariances[{k}]: {error}") from None
-        if self.weights is not None and len(self.weights) != count:
-            raise ValueError(f"{len(self.weights)} weights for {count} means")
+        check_mixture(self.means, self.covariances, self.weights)
 
     def event(self) -> Event | None:
         return None if self.means is None else (len(self.means[0]),)

@@ -57,8 +57,8 @@ class AdaptiveBregman(Objective):
     def refusal(self, event: Event, model: Model) -> str | None:
         if not self.control_variate:
             return None
-        if "gradient" not in model.offers:
-            return "has a control variate, which needs an energy that is differentiable in x"
+        if model.space != "real" or "gradient" not in model.offers:
+            return "has a control variate, which needs real states and an energy that is differentiable in them"
         bent = {"relu", "leaky_relu"} & {str(getattr(part, "activation", "")) for _, part in walk(model, ("model",))}
         if bent:
             return (
@@ -79,8 +79,7 @@ class AdaptiveBregman(Objective):
         penalty = 2 * log_u.energy.square().mean()  # the sum of two means, over as many points each
         energy_data, energy_noise = log_u.energy.detach().chunk(2)
         metrics = {
-            "log_ratio_data": log_u.data.detach().mean(),
-            "log_ratio_noise": log_u.noise.detach().mean(),
+            **log_u.metrics(),
             "energy_data": energy_data.mean(),
             "energy_model": energy_noise.mean(),
         }

@@ -52,4 +52,4 @@ class BregmanRatioMatching(Objective):
         count = max(1, round(self.noise_ratio * len(batch)))
         log_u = contrast.log_ratios(model, batch, count, context)
         value = self.generator.s0(log_u.noise).mean() - self.generator.s1(log_u.data).mean()
-        return Loss(value, contrast.metrics(log_u))
+        return Loss(value, {"log_z": contrast.log_z.detach(), **log_u.metrics()})

@@ -35,7 +35,7 @@ class DenoisingScoreMatching(Objective):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 
-    sigma: Annotated[float, Gt(0)] = 0.1
+    sigma: Annotated[float, Gt(0)] = 0.05
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         xi = torch.empty_like(batch).normal_(generator=context.rng)

@@ -30,9 +30,10 @@ class DiffusionRecovery(Objective):
     modes, a large one to maximum likelihood.
 
     Parameters:
-        sigma: standard deviation of the noise: as wide as the gaps that chains have to cross.
-        sampler: draws from p(y | x~); its steps are short against sigma. It knows nothing of where the model's samples
-            lie, so a spec that wants some has a `sampler:` of its own.
+        sigma: standard deviation of the noise: as wide as the gaps that chains have to cross, and no wider than they
+            get, which is about sqrt(2 steps step_size).
+        sampler: draws from p(y | x~); its steps are short against sigma and the detail of the data. It knows nothing of
+            where the model's samples lie, so a spec that wants some has a `sampler:` of its own.
         energy_l2: factor of a penalty that keeps energies near zero; 0 is pure likelihood.
 
     Reference: Gao et al., "Learning energy-based models by diffusion recovery likelihood", arXiv:2012.08125; for one
@@ -44,8 +45,8 @@ class DiffusionRecovery(Objective):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 
-    sigma: Annotated[float, Gt(0)] = 0.5
-    sampler: Sampler = Langevin(steps=20)
+    sigma: Annotated[float, Gt(0)] = 0.2
+    sampler: Sampler = Langevin(steps=20, step_size=0.003)
     energy_l2: Annotated[float, Ge(0)] = 0.0
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:

@@ -56,4 +56,4 @@ class FlowCE(Objective):
         contest = cast("ContrastiveContest", context.extras)
         log_u = contest.log_ratios(model, batch, max(1, round(r * len(batch))), context)
         value = softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()
-        return Loss(value, contest.metrics(log_u), rival=-value)
+        return Loss(value, {"log_z": contest.log_z.detach(), **log_u.metrics()}, rival=-value)

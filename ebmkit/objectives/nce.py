@@ -50,4 +50,4 @@ class NCE(Objective):
         contrast = cast("Contrast", context.extras)
         log_u = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context)
         value = softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()
-        return Loss(value, contrast.metrics(log_u))
+        return Loss(value, {"log_z": contrast.log_z.detach(), **log_u.metrics()})

@@ -52,6 +52,4 @@ class RankingNCE(Objective):
         among = torch.cat([log_u.data.unsqueeze(1), log_u.noise.view(-1, self.negatives)], dim=1)
         value = (among.logsumexp(1) - log_u.data).mean()
         found = log_u.data >= among.amax(1)
-        metrics = contrast.metrics(log_u)
-        del metrics["log_z"]  # which plays no part
-        return Loss(value, {**metrics, "found": found.to(batch.dtype).mean()})
+        return Loss(value, {**log_u.metrics(), "found": found.to(batch.dtype).mean()})

@@ -154,8 +154,27 @@ def test_auroc_is_the_share_of_pairs(levels):
 
 @pytest.mark.parametrize(("outlier", "expected"), [(2.0, 1.0), (0.0, 0.5), (-1.0, 0.0)])
 def test_auroc_of_outliers_above_among_and_below(outlier, expected):
-    found = OODAUROC(outliers=given([[outlier]] * 4)).measure(View(torch.zeros(5, 1)))
-    assert found == {"ood_auroc": expected}
+    metric = OODAUROC(outliers=given([[outlier]] * 4))
+    found = metric.measure(View(torch.zeros(5, 1)))
+    assert found == {"ood_auroc": expected, "ood_auroc_shuffled": 0.5}  # equal points, however they are shuffled
+    assert tuple(found) == metric.results()
+
+
+@shapes
+def test_auroc_of_given_outliers_and_of_shuffled_ones_are_two_numbers(event, monkeypatch):
+    """The given ones are compared with the points as they are; the shuffled ones are those that `null` takes."""
+    test = torch.rand(40, *event, generator=generator(0))
+    outliers = (torch.rand(30, *event, generator=generator(1)) + 0.2).tolist()
+    view = View(test)
+    monkeypatch.setattr(view, "energy", lambda x: x.flatten(1).prod(1))
+    start = view.rng.get_state()
+    both = OODAUROC(outliers=given(outliers)).measure(view)
+    view.rng.set_state(start)
+    alone = OODAUROC().measure(view)
+    inside, outside = (torch.tensor(x).flatten(1).prod(1).tolist() for x in (test.tolist(), outliers))
+    pairs = [(a < b) + (a == b) / 2 for a in inside for b in outside]
+    assert both["ood_auroc"] == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
+    assert both["ood_auroc_shuffled"] == alone["ood_auroc"]
 
 
 @shapes

@@ -53,6 +53,28 @@ def test_parameters_get_gradients_in_training():
     assert all(p.grad is not None and math.isfinite(float(p.grad.sum())) for p in module.parameters())
 
 
+@pytest.mark.parametrize("event", EVENTS, ids=str)
+def test_with_spectral_norms_it_cannot_become_steep(event):
+    """Every weight has a largest singular value of one, so that no slope exceeds those of tanh, which is one."""
+    module = MLP(hidden=(7, 5), activation="tanh", base_scale=None, spectral_norm=True, power_iterations=100).build(
+        event
+    )
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.mul_(50)
+    x = 3 * torch.randn(30, *event, generator=generator(0))
+    module(x)  # the power method follows in training
+    module.eval()
+    for layer in (*module.hidden, module.last):
+        assert float(torch.linalg.svdvals(layer.weight)[0].detach()) == pytest.approx(1, abs=1e-9)
+    energy, gradient = Energy(module).value_and_grad(x)
+    assert float(gradient.flatten(1).norm(dim=1).max()) <= 1 + 1e-9
+    point = x.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(module(point).sum(), point)
+    torch.testing.assert_close(gradient, slope)
+    torch.testing.assert_close(energy, module(x).detach())
+
+
 def test_a_module_without_a_gradient_by_hand_is_differentiated():
     class Quartic(nn.Module):
         def forward(self, x):

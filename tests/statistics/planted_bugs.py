@@ -1,47 +1,13 @@
-"""Bugs that samplers have had elsewhere, or might have, and variants that are as right as what they replace.
-
-A proof is a test of this repository with one of its cases. It catches a bug by failing.
-"""
+"""Bugs that samplers have had elsewhere, or might have, and variants that are as right as what they replace."""
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Proof(NamedTuple):
-    """Something that was shown of a sampler, at a false-alarm rate of at most 1e-6."""
-
-    module: str
-    run_in: Callable[[ModuleType], None]
-    #: It compares numbers with those of the documented algorithm: another algorithm of the same law fails too.
-    to_the_letter: bool = False
-
-    def run(self) -> None:
-        self.run_in(import_module(self.module))
-
-
-class Planted(NamedTuple):
-    """A change of one place of the package, and which proofs look at it."""
-
-    name: str
-    looked_at_by: str
-    file: str
-    old: str
-    new: str
-
+from planting import Planted, Proof, proof
 
 # Proofs: of laws first, then to the letter ----------------------------------------------------------------------------
-
-
-def proof(module: str, function: str, *arguments: Any, to_the_letter: bool = False) -> Proof:
-    """A test and its arguments. Those that are functions are called with the module, for what it holds."""
-
-    def run_in(loaded: ModuleType) -> None:
-        getattr(loaded, function)(*(given(loaded) if callable(given) else given for given in arguments))
-
-    return Proof(module, run_in, to_the_letter)
 
 
 def stationary(name: str, target: str) -> Proof:

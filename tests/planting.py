@@ -3,24 +3,85 @@
     with planted("samplers/hmc.py", "eps = state.step_size\\n", "eps = 2 * state.step_size\\n"):
         import_module("test_continuous_samplers").test_the_target_is_stationary("hmc", "plane")
 
-No file is written. Behind the block every module is the one that it was before.
+No file is written. Behind the block every module is the one that it was before. A proof is a test of this repository
+with one of its cases: it catches a bug by failing.
 """
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+import pytest
 
 PACKAGE = Path(find_spec("ebmkit").submodule_search_locations[0])
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
 #: Folders of tests that serve as proofs.
 PROOFS = ("components", "engine", "statistics")
+#: How a proof fails.
+FAILED = AssertionError, pytest.fail.Exception
+
+
+class Planted(NamedTuple):
+    """A change of one place of the package, and which proofs look at it."""
+
+    name: str
+    looked_at_by: str
+    file: str
+    old: str
+    new: str
+
+
+class Proof(NamedTuple):
+    """Something that was shown, at a false-alarm rate of at most 1e-6."""
+
+    module: str
+    run_in: Callable[[ModuleType], None]
+    #: It compares numbers with those of the documented algorithm: another algorithm of the same law fails too.
+    to_the_letter: bool = False
+    name: str = ""
+
+    def run(self) -> None:
+        self.run_in(import_module(self.module))
+
+
+def proof(module: str, function: str, *arguments: Any, to_the_letter: bool = False) -> Proof:
+    """A test and its arguments. Those that are functions are called with the module, for what it holds."""
+
+    def run_in(loaded: ModuleType) -> None:
+        getattr(loaded, function)(*(given(loaded) if callable(given) else given for given in arguments))
+
+    return Proof(module, run_in, to_the_letter, f"{module}.{function}")
+
+
+def name_of(plant: Planted) -> str:
+    return f"{plant.looked_at_by}: {plant.name}"
+
+
+def caught(bug: Planted, proofs: Iterable[Proof]) -> Proof | None:
+    """The first proof that fails. Any other error is one of the table: code that breaks down needs no proof."""
+    with planted(bug.file, bug.old, bug.new):
+        for each in proofs:
+            try:
+                each.run()
+            except FAILED:
+                return each
+    return None
+
+
+def in_step(plant: Planted) -> None:
+    """Fail if the place that a plant changes is no longer there, or if what it is changed to is no Python."""
+    source = (PACKAGE / plant.file).read_text(encoding="utf-8")
+    assert source.count(plant.old) == 1
+    compile(source.replace(plant.old, plant.new), plant.file, "exec")
 
 
 @contextmanager
