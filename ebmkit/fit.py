@@ -26,6 +26,8 @@ from ebmkit.suggest import did_you_mean
 
 #: Steps of a warm-up below which step sizes are still those that it tries first.
 SHORTEST = 20
+#: What `engine/draws.py` keeps of the steps of long chains.
+KEPT_OF_LONG_CHAINS = frozenset({"energy", "acceptance", "divergence"})
 
 
 def event_of(checked: Checked) -> Event | None:
@@ -351,7 +353,7 @@ def _metrics(checked: Checked, here: _Places) -> Iterator[EbmkitError]:
 
 
 def _measurable(position: int, metric: Metric, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
-    model, sampler, event = checked.spec.model, checked.spec.chain_sampler, event_of(checked)
+    model, event = checked.spec.model, event_of(checked)
     if event is not None and (reason := metric.refusal(event, model)):
         yield Unsuitable(
             f"{_called(metric)} {reason}",
@@ -376,13 +378,29 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: _Places) 
             other=here("model"),
             other_label=f"conditioned on {model.conditioning}",
         )
-    if sampler and (silent := sorted(metric.traces - sampler.traces)):
+    yield from _traced(position, metric, checked, here)
+
+
+def _traced(position: int, metric: Metric, checked: Checked, here: _Places) -> Iterator[EbmkitError]:
+    """Do the chains that draw samples report what the metric reads?"""
+    spec, sampler = checked.spec, checked.spec.chain_sampler
+    if sampler is None:
+        return
+    if silent := sorted(metric.traces - sampler.traces):
         yield AbilityMissing(
             f"{_called(metric)} needs the {', '.join(silent)} of chains, which {_called(sampler)} does not report",
             here("evaluate", position),
             label=f"needs {', '.join(silent)}",
-            other=here("sampler") if checked.spec.sampler else here("objective", "sampler"),
+            other=here("sampler") if spec.sampler else here("objective", "sampler"),
             other_label=f"reports {', '.join(sorted(sampler.traces)) or 'nothing'}",
+        )
+    elif spec.chains and (lost := sorted(metric.traces - KEPT_OF_LONG_CHAINS)):
+        yield AbilityMissing(
+            f"{_called(metric)} needs the {', '.join(lost)} of chains, which is not kept of long ones",
+            here("evaluate", position),
+            label=f"needs {', '.join(lost)}",
+            other=here("chains"),
+            other_label=f"keep {', '.join(sorted(KEPT_OF_LONG_CHAINS))}",
         )
 
 

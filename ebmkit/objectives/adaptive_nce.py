@@ -31,8 +31,8 @@ class AdaptiveNCE(Objective):
 
     Parameters:
         interval: K, training steps between two copies of the model.
-        sampler: draws from the copy; one chain per data point. The thesis takes step size tau = 1 in its clock with
-            noise 0.005, which is `{use: langevin, steps: 100, step_size: 0.5, noise_std: 0.005}`.
+        sampler: draws from the copy; one chain per data point. For images the thesis takes a gradient step of 1 and
+            noise of its own, `{use: langevin, steps: 100, step_size: 1.0, noise_std: 0.005}`.
         init: where those chains begin.
         energy_l2: factor of a penalty that keeps energies near zero, E_data[E^2] + E_m[E^2]; 0 is pure contrast.
         control_variate: add a term of mean zero under the copy (Stein's) that takes scatter out of the gradient; see

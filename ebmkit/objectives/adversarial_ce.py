@@ -50,7 +50,7 @@ class AdversarialCE(Objective):
     noise: Noise = GaussianNoise()
     generator: Noise = GeneratorNoise()
     base_share: Annotated[float, Gt(0), Lt(1)] = 0.5
-    noise_ratio: Annotated[float, Gt(0)] = 4.0
+    noise_ratio: Annotated[float, Gt(0)] = 1.0
 
     def __post_init__(self) -> None:
         if "learnable" not in self.generator.offers:
