@@ -1,0 +1,96 @@
+"""Do objective and noise fit the model and the data?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ebmkit.check import Checked
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.fit import AbilityMissing, ConditioningMismatch, ShapeMismatch, SpaceMismatch, Unsuitable
+from ebmkit.fit.places import Places, called, conditioned, event_of
+from ebmkit.kinds import Metric, Noise, Objective, Sampler
+from ebmkit.place import Path
+
+
+def ability_misfits(
+    path: Path, component: Sampler | Objective, checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    model = checked.spec.model
+    lacking = sorted(component.needs - model.offers)
+    if lacking:
+        yield AbilityMissing(
+            f"{called(component)} needs '{', '.join(lacking)}', which {called(model)} does not offer",
+            here(*path),
+            label=f"needs {', '.join(lacking)}",
+            other=here("model"),
+            other_label=f"offers {', '.join(sorted(model.offers))}",
+        )
+    if component.conditioning != model.conditioning:
+        yield ConditioningMismatch(
+            f"{called(component)} works with {conditioned(component.conditioning)}, "
+            f"{called(model)} is {conditioned(model.conditioning)}",
+            here(*path),
+            other=here("model"),
+            other_label=f"conditioned on {model.conditioning or 'nothing'}",
+        )
+
+
+def space_misfits(
+    path: Path, component: Sampler | Objective | Noise | Metric, checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    model = checked.spec.model
+    if model.space not in component.spaces:
+        yield SpaceMismatch(
+            f"{called(component)} works on {' or '.join(sorted(component.spaces))} states, "
+            f"{called(model)} has {model.space} ones",
+            here(*path),
+            other=here("model"),
+            other_label=f"{model.space} states",
+        )
+
+
+def noise_shape_misfits(path: Path, noise: Noise, checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    event, fixed = event_of(checked), noise.event()
+    if event is not None and fixed is not None and event != fixed:
+        yield ShapeMismatch(
+            f"{called(noise)} has states of shape {fixed}, the model of shape {event}",
+            here(*path),
+            label=f"shape {fixed}",
+            other=here("data") if checked.spec.data else here("model"),
+            other_label=f"shape {event}",
+        )
+
+
+def noise_misfits(path: Path, noise: Noise, checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    objective = checked.spec.objective
+    if objective is None or path[:-1] != ("objective",):
+        return
+    if lacking := sorted(objective.noise_needs - noise.offers):
+        yield AbilityMissing(
+            f"{called(objective)} needs noise that is '{', '.join(lacking)}', which {called(noise)} is not",
+            here(*path),
+            label=f"offers {', '.join(sorted(noise.offers))}",
+            other=here("objective"),
+            other_label=f"needs {', '.join(sorted(objective.noise_needs))}",
+        )
+
+
+def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    spec, event = checked.spec, event_of(checked)
+    objective, data, model = spec.objective, spec.data, spec.model
+    if objective is None:
+        return
+    if event is not None and (reason := objective.refusal(event, model)):
+        yield Unsuitable(
+            f"{called(objective)} {reason}",
+            here("objective"),
+            other=here("model"),
+            other_label=f"{called(model)} with states of shape {event}",
+        )
+    if objective.needs_labels and data and not data.labelled:
+        yield Unsuitable(
+            f"{called(objective)} learns from labels, and {called(data)} has none",
+            here("objective"),
+            other=here("data"),
+            other_label="no labels",
+        )
