@@ -265,7 +265,7 @@ def page(found: dict[int, list[Found]], words: argparse.Namespace, price: float,
         "Chains are those of the training, from its replay buffer. Bias is how far the mean gradient over their ends "
         "is from that over exact draws, in lengths of the latter.",
         "## What was found",
-        f"- With exact draws the term leaves {between('ratio')} of the scatter of the noise phase and "
+        f"- With exact draws the term leaves {between('ratio')} of the scatter of the noise phase, over all seeds, and "
         f"{between('ratio_whole')} of that of the whole gradient. It does so at every K, and not more at large K: what "
         "it takes out is the scatter of dE/dtheta itself, which is there at K = 1 too.",
         f"- On this toy the scatter without the term is {mid(1, 'plain'):.4f} at K = 1 and {mid(50, 'plain'):.4f} at "

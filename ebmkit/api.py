@@ -2,8 +2,8 @@
 
     from ebmkit.api import Bregman, component, torch
 
-Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`. `Density`, `Starts` and
-`run_chain` import torch, so take them inside the method that uses them.
+Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`. `ConditionalDensity`,
+`Contest`, `Density`, `Starts` and `run_chain` import torch, so take them inside the method that uses them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -36,12 +36,16 @@ from ebmkit.report.panel import Panel
 
 if TYPE_CHECKING:
     from ebmkit.engine.chain import run_chain
+    from ebmkit.nets.conditional_density import ConditionalDensity
+    from ebmkit.nets.contest import Contest
     from ebmkit.nets.density import Density
     from ebmkit.nets.starts import Starts
 
 __all__ = [
     "API_VERSION",
     "Bregman",
+    "ConditionalDensity",
+    "Contest",
     "Data",
     "Dataset",
     "Density",
@@ -76,6 +80,8 @@ __all__ = [
 ]
 
 _WITH_TORCH = {
+    "ConditionalDensity": "ebmkit.nets.conditional_density",
+    "Contest": "ebmkit.nets.contest",
     "Density": "ebmkit.nets.density",
     "Starts": "ebmkit.nets.starts",
     "run_chain": "ebmkit.engine.chain",

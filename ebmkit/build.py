@@ -81,7 +81,7 @@ def build(plan: Plan) -> Parts:
     extras = mean = None
     optimizers: list[torch.optim.Optimizer] = []
     if spec.stages and spec.objective and train is not None:
-        with Blame(plan, ("objective",)), _seeded(streams, "objective/extras"):
+        with Blame(plan, ("objective",)), _seeded(streams, "objective/extras"), _precision(dtype):
             extras = spec.objective.extras(plan.event, train)
             if extras:
                 introduce(extras, model, spec.model.space)
@@ -144,6 +144,17 @@ def _device(plan: Plan) -> torch.device:
             help="'auto' takes the best device that is there",
         )
     return device
+
+
+@contextmanager
+def _precision(dtype: torch.dtype) -> Iterator[None]:
+    """In a run in float64, what is fitted to data is not rounded to float32 first; nothing is fitted in less."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64 if dtype == torch.float64 else torch.float32)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def _threads(plan: Plan, model: nn.Module) -> int:

@@ -189,8 +189,8 @@ class Spec:
 
     @property
     def chain_sampler(self) -> Sampler | None:
-        """What draws samples: the spec's own sampler, or that of the objective."""
-        return self.sampler or getattr(self.objective, "sampler", None)
+        """What draws samples: the spec's own sampler, or that of an objective that also says where chains begin."""
+        return self.sampler or (getattr(self.objective, "sampler", None) if hasattr(self.objective, "init") else None)
 
     @property
     def stages(self) -> tuple[Train, ...]:

@@ -94,8 +94,10 @@ class Stage:
         self.rate.set(step - self.state.stage_began)
         with torch.no_grad():
             if self.section.clip_gradient is not None:
-                factor = (self.section.clip_gradient / self._norm).clamp(max=1)
-                torch._foreach_mul_([p.grad for p in self._parameters if p.grad is not None], factor)
+                for player in filter(None, (self._others, self._rivals)):  # nobody's step depends on the other's slope
+                    norm = self._gradient_norm(player) if self._rivals else self._norm
+                    gradients = [parameter.grad for parameter in player if parameter.grad is not None]
+                    torch._foreach_mul_(gradients, (self.section.clip_gradient / norm).clamp(max=1))
             self._step()
             for parameter in self._parameters:
                 parameter.grad = None
@@ -107,7 +109,7 @@ class Stage:
         names = ("loss", "gradient_norm", *loss.metrics, *(["rival_loss"] if loss.rival is not None else []))
         if names != self._names:  # they are the same at every step, so that this is done once
             self._names, self._statistics = names, [Statistic(name, ("objective",)) for name in names]
-        self._norm = self._gradient_norm()
+        self._norm = self._gradient_norm(self._parameters)
         values = [loss.value, self._norm, *loss.metrics.values(), *([loss.rival] if loss.rival is not None else [])]
         if not context.chains:
             return self._statistics, values
@@ -123,8 +125,8 @@ class Stage:
             values.append(chain.x.sum())
         return statistics, values
 
-    def _gradient_norm(self) -> Tensor:
-        gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
+    def _gradient_norm(self, parameters: list[Tensor]) -> Tensor:
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         if not gradients:
             return torch.zeros((), device=self.state.parts.device)
         parts = joined(gradients) if self._few else torch.stack(torch._foreach_norm(gradients))

@@ -36,4 +36,6 @@ def classified(view: View, split: Split) -> Classified:
     with frozen(module), torch.no_grad():
         blocks = [cast("Classifying", module).logits(x.to(device, dtype)) for x in torch.split(points, ROWS)]
     confidence, guess = torch.cat(blocks).softmax(1).max(1)
+    if bool(confidence.isnan().any()):
+        raise ValueError("some logits are not finite: whatever class comes out of them says nothing")
     return Classified(guess, confidence, labels.to(device))

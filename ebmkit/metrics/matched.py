@@ -28,6 +28,7 @@ def matched(view: View, n: int) -> Matched:
     samples = view.samples(min(n, len(test), len(train)))
     # At random, because files are often sorted by class.
     test, train = (
-        x[torch.randperm(len(x), generator=view.rng, device=x.device)[: len(samples)]] for x in (test, train)
+        x[torch.randperm(len(x), generator=view.rng, device=samples.device)[: len(samples)].to(x.device)]
+        for x in (test, train)
     )
-    return Matched(samples.flatten(1), test.flatten(1), train.flatten(1))
+    return Matched(*(x.to(samples.device).flatten(1) for x in (samples, test, train)))

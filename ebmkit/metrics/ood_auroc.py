@@ -59,6 +59,7 @@ class OODAUROC(Metric):
         test = view.data("test")
         if test is None:
             raise ValueError("outliers are compared with data, and there are none")
+        test = test.to(view.parts.device)  # data that are large stay on the host
         energy = view.energy(test)
         order = torch.rand(test.flatten(1).shape, generator=view.rng, device=test.device).argsort(0)
         shuffled = _auroc(energy, view.energy(test.flatten(1).gather(0, order).view_as(test)))
@@ -71,5 +72,7 @@ class OODAUROC(Metric):
 def _auroc(energy: Tensor, of_outliers: Tensor) -> float:
     """By ranks: for each point, the share of outliers above it, those at the same height by half."""
     energy, of_outliers = energy.cpu().double().contiguous(), of_outliers.cpu().double().sort().values
+    if bool(energy.isnan().any() | of_outliers.isnan().any()):
+        return float("nan")  # searching ranks it above all numbers
     below, not_above = (torch.searchsorted(of_outliers, energy, right=right) for right in (False, True))
     return 1 - float((below + not_above).double().mean()) / (2 * len(of_outliers))

@@ -48,7 +48,7 @@ class SteinControl(nn.Module):
     @property
     def beta(self) -> Tensor:
         """The factor; zero before the first fit."""
-        fitted = self.variance > 0
+        fitted = self.variance != 0  # what is no number shows
         return torch.where(fitted, -self.covariance / torch.where(fitted, self.variance, 1.0), 0.0)
 
     def forward(

@@ -25,6 +25,9 @@ class Density(nn.Module):
     def meet(self, model: nn.Module) -> None:
         """Told once, before training, with which model it will work. Most noise does not care."""
 
+    def follow(self, model: nn.Module, step: int) -> None:
+        """Told in every training step, behind the model's pass. Most noise stays where it is."""
+
     def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
         """What a training step contrasts `batch` with: independent draws, unless the noise follows the model."""
         return self.sample(count, context.rng)

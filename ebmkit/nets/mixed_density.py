@@ -26,6 +26,10 @@ class MixedDensity(Density):
     def sample(self, n: int, rng: Generator) -> Tensor:
         return self._either(self.base.sample(n, rng), self.other.sample(n, rng), rng)
 
+    def follow(self, model: nn.Module, step: int) -> None:
+        for part in (self.base, self.other):
+            part.follow(model, step)
+
     def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
         base, other = (part.draw(model, batch, count, context) for part in (self.base, self.other))
         return self._either(base, other, context.rng)

@@ -27,6 +27,7 @@ class Ratios(NamedTuple):
         samples = noise.draw(model, batch, count, context)
         x = torch.cat([batch, samples])
         energy = model(x)
+        noise.follow(model, context.step)
         log_u = -energy - log_z - noise.log_prob(x)
         at_data, at_noise = log_u.split([len(batch), count])
         return cls(at_data, at_noise, energy, samples)

@@ -44,12 +44,9 @@ class SnapshotDensity(Density):
     def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
         like = batch if count == len(batch) else batch[torch.arange(count, device=batch.device) % len(batch)]
         start = self.starts.draw(like, context.rng)
-        due = (context.step - 1) % self.interval == 0
-        # A copy that is due is made behind the chain, which on the model itself is the same: a chain that is broken off
-        # has then moved nothing.
-        x = context.chain(self.sampler, model if due else self.model, start, traced=True)
-        if due:
-            self._renew(model)
+        # Where a copy is due, the model itself is what it will be a copy of. It is made behind the model's pass: a
+        # chain that is broken off has then moved nothing, and the copy has the spectral norms of that pass.
+        x = context.chain(self.sampler, model if self._is_due(context.step) else self.model, start, traced=True)
         self.starts.keep(x)
         return x
 
@@ -59,6 +56,10 @@ class SnapshotDensity(Density):
         return self.starts.age
 
     @torch.no_grad()
-    def _renew(self, model: nn.Module) -> None:
-        for mine, theirs in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
-            mine.copy_(theirs)
+    def follow(self, model: nn.Module, step: int) -> None:
+        if self._is_due(step):
+            for mine, theirs in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
+                mine.copy_(theirs)
+
+    def _is_due(self, step: int) -> bool:
+        return (step - 1) % self.interval == 0

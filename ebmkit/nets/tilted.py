@@ -15,6 +15,7 @@ class TiltedEnergy(nn.Module):
         self.model = model
         self.noisy = noisy
         self.precision = sigma**-2
+        self.energy = getattr(model, "energy_class", Energy)(model)  # compiled, where chains are to be
 
     def forward(self, x: Tensor) -> Tensor:
         energy: Tensor = self.model(x)
@@ -22,6 +23,6 @@ class TiltedEnergy(nn.Module):
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The quadratic by hand, the model's part in the cheapest way it knows."""
-        energy, gradient = Energy(self.model).value_and_grad(x)
+        energy, gradient = self.energy.value_and_grad(x)
         away = x - self.noisy
         return energy + self.precision / 2 * away.flatten(1).square().sum(1), gradient + self.precision * away

@@ -25,8 +25,8 @@ class GeneratorNoise(Noise):
 
         p(x) = 1/M sum_m N(x; mu(z_m), diag(sigma^2)),
 
-    is both evaluated and sampled. Given the latents that is exact: nothing is biased by M being finite, and a small M
-    only makes the noise of a single step lumpier. mu and sigma, in units of the data's spread, are learnt; without an
+    is both evaluated and sampled. Given the latents that is exact. What is learnt is a mixture of M, not the integral:
+    where M is small it is less varied and wider. mu and sigma, in units of the data's spread, are learnt; without an
     objective that moves them they stay as they were initialised.
 
     Parameters:

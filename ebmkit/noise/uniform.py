@@ -69,7 +69,10 @@ class UniformNoise(Noise):
         points = data.flatten(1)
         least, most = points.aminmax(dim=0)
         if self.low is not None and self.high is not None:
-            low, high = (torch.as_tensor(corner).to(least).expand_as(least) for corner in (self.low, self.high))
+            low, high = (
+                torch.as_tensor(corner, dtype=torch.float64).to(least).expand_as(least)
+                for corner in (self.low, self.high)
+            )
             if bool(((least < low) | (most > high)).any()):
                 raise ValueError(
                     "some data lie outside the box, where the noise has no density: "

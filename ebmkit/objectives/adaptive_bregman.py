@@ -11,8 +11,8 @@ from ebmkit.component import component
 from ebmkit.inits.replay import Replay
 from ebmkit.kinds import Bregman, Event, Init, Loss, Model, Objective, Sampler
 from ebmkit.noise.snapshot import Snapshot
+from ebmkit.objectives.bends import needs_curvature
 from ebmkit.samplers.langevin import Langevin
-from ebmkit.spec import walk
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -59,12 +59,8 @@ class AdaptiveBregman(Objective):
             return None
         if model.space != "real" or "gradient" not in model.offers:
             return "has a control variate, which needs real states and an energy that is differentiable in them"
-        bent = {"relu", "leaky_relu"} & {str(getattr(part, "activation", "")) for _, part in walk(model, ("model",))}
-        if bent:
-            return (
-                f"has a control variate, which needs second derivatives, and those of '{bent.pop()}' are in its bends"
-            )
-        return None
+        reason = needs_curvature(model)
+        return f"has a control variate, which {reason}" if reason else None
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.nets.contrast import Contrast

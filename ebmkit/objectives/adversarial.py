@@ -28,7 +28,8 @@ class Adversarial(Objective):
         q minimises      E_q[E] - H(q) = E_q[E(x) + log q(x)]
 
     The lecture that this is from bounds the likelihood with a fourth line that applies Jensen's inequality to Z instead
-    of log Z; the bound above is the right one. It is logged as `log_z_bound`.
+    of log Z; the bound above is the right one. It is logged as `log_z_bound`;
+    with noise `generator` it is that of its mixture at hand, which is never quite tight.
 
     Parameters:
         noise: q; noise that learns.

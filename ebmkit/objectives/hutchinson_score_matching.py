@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from annotated_types import Ge
 
 from ebmkit.component import component
-from ebmkit.kinds import Loss, Objective, Space
+from ebmkit.kinds import Event, Loss, Model, Objective, Space
+from ebmkit.objectives.bends import needs_curvature
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -37,6 +38,9 @@ class HutchinsonScoreMatching(Objective):
 
     probe: Literal["rademacher", "gaussian"] = "rademacher"
     projections: Annotated[int, Ge(1)] = 1
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        return needs_curvature(model)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.nets import probes

@@ -31,7 +31,7 @@ class JEM(Objective):
     The first term is plain cross-entropy, the second `mle` with the same sampler, init and energy_l2.
 
     Parameters:
-        weight: factor of the generative term; 0 is a plain classifier.
+        weight: factor of the generative term; 0 is a plain classifier, without chains.
         sampler: draws from the model; one chain per data point.
         init: where those chains begin.
         energy_l2: factor of a penalty that keeps energies near zero, inside the generative term.
@@ -64,6 +64,8 @@ class JEM(Objective):
         assert context.labels is not None  # resolve promised
         logits = cast("Classifying", model).logits(batch)
         cross_entropy = torch.nn.functional.cross_entropy(logits, context.labels)
+        if not self.weight:
+            return Loss(cross_entropy, {"cross_entropy": cross_entropy.detach()})
         generative = MLE(sampler=self.sampler, init=self.init, energy_l2=self.energy_l2).loss(model, batch, context)
         metrics = {"cross_entropy": cross_entropy.detach(), **generative.metrics}
         return Loss(cross_entropy + self.weight * generative.value, metrics)

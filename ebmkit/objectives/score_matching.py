@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.component import component
-from ebmkit.kinds import Loss, Objective, Space
+from ebmkit.kinds import Event, Loss, Model, Objective, Space
+from ebmkit.objectives.bends import needs_curvature
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -23,7 +24,7 @@ class ScoreMatching(Objective):
     Up to a constant this is `explicit_score_matching`. The trace is exact: its price grows with the dimension (for
     `mlp` up to the width of its first layer), which that of `sliced_score_matching` does not. Beigy's lecture prints
     the second line with a plus and a squared second derivative. An energy without curvature, such as a `relu` network,
-    cannot be learnt by it.
+    cannot be learnt by it and is refused.
 
     Reference: Hyvarinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005.
 
@@ -32,6 +33,9 @@ class ScoreMatching(Objective):
 
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        return needs_curvature(model)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.nets.laplacian import laplacian

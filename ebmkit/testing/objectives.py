@@ -82,8 +82,7 @@ def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float6
 
 
 def gives_a_finite_scalar(objective: Objective, case: Case) -> None:
-    """A loss is one finite number with a gradient; what it logs are finite scalars without one; all in the batch's
-    dtype."""
+    """A loss is one finite number with a gradient, in the batch's dtype; what it logs are finite scalars without."""
     for dtype in (torch.float32, torch.float64):
         setting = _setting(objective, case, dtype)
         value, metrics, rival = setting.loss()
@@ -100,10 +99,12 @@ def gives_a_finite_scalar(objective: Objective, case: Case) -> None:
 
 
 def teaches_the_model(objective: Objective, case: Case) -> None:
-    """The gradient is finite, and not zero."""
-    gradient = _setting(objective, case).gradient()
+    """The gradient is finite, and that of the model is not zero."""
+    setting = _setting(objective, case)
+    gradient = setting.gradient()
     require(all(bool(slope.isfinite().all()) for slope in gradient), "a gradient is not finite")
-    require(any(bool(slope.count_nonzero()) for slope in gradient), f"all of {len(gradient)} gradients are zero")
+    taught = gradient[: sum(parameter.requires_grad for parameter in setting.model.parameters())]
+    require(any(bool(slope.count_nonzero()) for slope in taught), f"all of {len(taught)} gradients are zero")
 
 
 def is_a_mean_over_the_batch(objective: Objective, case: Case) -> None:

@@ -1,5 +1,6 @@
 """`classifier` and what is measured of one: `accuracy`, `calibration`, `ood_auroc`."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -158,6 +159,19 @@ def test_auroc_of_outliers_above_among_and_below(outlier, expected):
     found = metric.measure(View(torch.zeros(5, 1)))
     assert found == {"ood_auroc": expected, "ood_auroc_shuffled": 0.5}  # equal points, however they are shuffled
     assert tuple(found) == metric.results()
+
+
+@pytest.mark.parametrize("lost", ["data", "outliers"])
+def test_what_is_no_number_has_no_rank(lost):
+    numbers, gone = torch.arange(6.0)[:, None], torch.tensor([[0.0], [float("nan")], [2.0]])
+    inside, outside = (gone, numbers) if lost == "data" else (numbers, gone)
+    assert math.isnan(OODAUROC(outliers=given(outside.tolist())).measure(View(inside))["ood_auroc"])
+
+
+def test_logits_that_are_no_numbers_are_no_guess():
+    points = torch.tensor([[0.0, 1.0], [float("nan"), 0.0]])
+    with pytest.raises(ValueError, match="not finite"):
+        Accuracy().measure(View(points, torch.tensor([1, 0]), points, torch.tensor([1, 0])))
 
 
 @shapes

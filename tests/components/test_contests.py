@@ -432,8 +432,10 @@ CONTESTS = [
 ]
 
 
+@pytest.mark.parametrize("clip", [None, 1e-3], ids=["whole", "clipped"])
 @pytest.mark.parametrize("objective", CONTESTS, ids=lambda o: o["use"])
-def test_every_player_follows_its_own_loss_alone(objective):
+def test_every_player_follows_its_own_loss_alone(objective, clip):
+    """And where gradients are clipped, each is by its own length."""
     plan = load_spec(
         {
             "ebmkit": 1,
@@ -441,7 +443,7 @@ def test_every_player_follows_its_own_loss_alone(objective):
             "data": {"use": "two_moons", "size": 50, "test_size": 50},
             "model": {"use": "mlp", "hidden": [4]},
             "objective": objective,
-            "train": {"steps": 1, "batch_size": 10, "optimizer": {"use": "sgd", "lr": 0.1}},
+            "train": {"steps": 1, "batch_size": 10, "optimizer": {"use": "sgd", "lr": 0.1}, "clip_gradient": clip},
         }
     )
     parts = build(plan)
@@ -452,10 +454,12 @@ def test_every_player_follows_its_own_loss_alone(objective):
     rivals = [p for p in parts.extras.rival.parameters() if p.requires_grad]
     others = [p for name, p in parts.extras.named_parameters() if not name.startswith("rival.")]
     others += [p for p in parts.model.parameters() if p.requires_grad]
-    wanted = [
-        *torch.autograd.grad(loss.value, others, retain_graph=True, allow_unused=True),
-        *torch.autograd.grad(loss.rival, rivals, retain_graph=True, allow_unused=True),
-    ]
+    wanted = []
+    for what, players in ((loss.value, others), (loss.rival, rivals)):
+        slopes = torch.autograd.grad(what, players, retain_graph=True, allow_unused=True)
+        length = torch.cat([slope.flatten() for slope in slopes if slope is not None]).norm()
+        wanted += [slope if slope is None or clip is None else slope * clip / length for slope in slopes]
+        assert clip is None or length > clip
     before = [p.detach().clone() for p in (*others, *rivals)]
     stage.differentiate(loss)
     history.add(1, *stage.numbers(loss, Context(generator(0), parts.extras, 1)))

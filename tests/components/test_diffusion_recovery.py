@@ -7,9 +7,12 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, assert_mean, generator, random_covariance, rows
+from ebmkit.engine.compiled import CompiledEnergy, compile_energy
 from ebmkit.engine.context import Context
 from ebmkit.engine.energy import Energy, frozen
+from ebmkit.errors import Mistakes
 from ebmkit.kinds import Sampler, StepInfo
+from ebmkit.load import load_spec
 from ebmkit.models.gaussian import Gaussian
 from ebmkit.models.mlp import MLP
 from ebmkit.nets.tilted import TiltedEnergy
@@ -140,3 +143,24 @@ def test_the_model_inside_is_frozen_for_the_chain_and_as_it_was_behind():
         assert not any(p.requires_grad for p in module.parameters())
     assert module.training
     assert all(p.requires_grad for p in module.parameters())
+
+
+def test_its_chains_are_not_the_models_samples():
+    """They begin at noisy data. A metric of samples asks for a sampler, instead of taking what it has no start for."""
+    spec = {
+        "ebmkit": 1,
+        "data": "two_moons",
+        "model": "mlp",
+        "objective": "diffusion_recovery",
+        "train": {"steps": 1},
+        "evaluate": ["sliced_wasserstein"],
+    }
+    with pytest.raises(Mistakes, match="needs samples, and there is no 'sampler:'"):
+        load_spec(spec)
+    load_spec({**spec, "sampler": "langevin"})
+
+
+def test_chains_run_compiled_where_the_model_is():
+    module = MLP(hidden=(4,)).build((2,))
+    compile_energy(module)
+    assert isinstance(TiltedEnergy(module, torch.zeros(3, 2), SIGMA).energy, CompiledEnergy)

@@ -19,11 +19,13 @@ from components.oracles import (
     random_covariance,
     rows,
 )
+from ebmkit.build import build
 from ebmkit.cli import group
 from ebmkit.engine.context import Context
 from ebmkit.inits.data import DataStart
 from ebmkit.inits.noise import NoiseStart
 from ebmkit.inits.persistent import Persistent
+from ebmkit.load import load_spec
 from ebmkit.models.gaussian import Gaussian
 from ebmkit.models.mlp import MLP
 from ebmkit.nets import kernels, mixture_fit
@@ -507,7 +509,7 @@ def test_a_snapshot_is_sampled_by_its_chains(event):
 
 @pytest.mark.parametrize("interval", [1, 3])
 def test_a_snapshot_is_renewed_every_so_many_steps(interval):
-    """Before steps 1, K + 1, 2 K + 1, ...: the chains of a step run on the copy that its ratio is to."""
+    """In steps 1, K + 1, 2 K + 1, ...: the chains of a step run on what its ratio is to."""
     model, batch = gaussian((2,)), torch.zeros(200, 2)
     with torch.no_grad():
         model.mean.fill_(-100)
@@ -516,6 +518,7 @@ def test_a_snapshot_is_renewed_every_so_many_steps(interval):
         with torch.no_grad():
             model.mean.fill_(10.0 * step)
         x = density.draw(model, batch, 200, Context(generator(step), None, step))
+        density.follow(model, step)
         at = 10.0 * (step - (step - 1) % interval)
         assert float(density.model.mean[0]) == at
         assert_mean(x, at)
@@ -529,6 +532,21 @@ def test_a_snapshot_keeps_its_chains_and_has_as_many_as_are_asked_for():
     density = snapshot(model, (2,), sampler=Langevin(steps=1, step_size=1e-9), init=Persistent(chains=6))
     first, second = (density.draw(model, batch, 6, Context(generator(step), None, step)) for step in (1, 2))
     torch.testing.assert_close(first, second, rtol=0, atol=1e-3)
+
+
+def test_corners_of_a_run_in_float64_are_not_rounded():
+    """0.1 is more than a tenth in float32, and a point at a tenth would lie outside."""
+    data = torch.tensor([[0.1], [0.4], [0.7]], dtype=torch.float64)
+    spec = {
+        "ebmkit": 1,
+        "dtype": "float64",
+        "data": "two_moons",
+        "model": {"use": "mlp", "hidden": [4]},
+        "objective": {"use": "nce", "noise": {"use": "uniform", "low": -3.1, "high": 3.1}},
+        "train": {"steps": 1},
+    }
+    assert build(load_spec(spec)).extras.noise.low.tolist() == [-3.1, -3.1]
+    assert bool(UniformNoise(low=0.1, high=0.7).build((1,), data).log_prob(data).isfinite().all())
 
 
 # --- two in one ------------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def test_a_copy_takes_the_spectral_vectors_along():
             for parameter in module.parameters():
                 parameter.add_(torch.randn(parameter.shape, generator=generator(step)), alpha=0.3)
             module(x)  # in training mode a pass moves the vectors
-        density.draw(module, x, 5, Context(generator(step), None, step))
+        density.follow(module, step)
         module.eval()
         torch.testing.assert_close(density.log_prob(x), -module(x).detach(), rtol=0, atol=1e-14)
         module.train()

@@ -384,3 +384,21 @@ def test_at_the_truth_ours_is_at_rest_and_what_is_printed_is_not_when_sliced(eve
     theirs = printed_sliced(*pointwise(module, batch), signs(d))
     assert float(slopes(theirs, module).norm()) > 0.1
     assert abs(float((theirs - value).detach())) > 0.1
+
+
+@pytest.mark.parametrize("objective", ["score_matching", "hutchinson_score_matching", "sliced_score_matching"])
+@pytest.mark.parametrize("activation", ["relu", "silu"])
+def test_networks_without_curvature_are_refused(objective, activation):
+    """Their trace is a constant, and a flat energy would be the minimum."""
+    spec = {
+        "ebmkit": 1,
+        "data": "two_moons",
+        "model": {"use": "mlp", "activation": activation},
+        "objective": objective,
+        "train": {"steps": 1},
+    }
+    if activation == "silu":
+        load_spec(spec)
+        return
+    with pytest.raises(Mistakes, match="those of 'relu' are zero"):
+        load_spec(spec)
