@@ -15,11 +15,13 @@ from ebmkit.engine.compiled import compile_energy
 from ebmkit.engine.ema import RunningMean
 from ebmkit.engine.streams import Streams
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks
+from ebmkit.kinds import Bregman
 from ebmkit.kinds.data import Split
 from ebmkit.nets.introduction import introduce
 from ebmkit.nets.snapshot import SnapshotDensity
 from ebmkit.nets.starts import Starts
 from ebmkit.plan import Plan
+from ebmkit.spec import walk
 
 #: Below so many parameters a second thread costs more than it brings.
 SMALL = 1_000_000
@@ -81,6 +83,10 @@ def build(plan: Plan) -> Parts:
     extras = mean = None
     optimizers: list[torch.optim.Optimizer] = []
     if spec.stages and spec.objective and train is not None:
+        for path, part in walk(spec):
+            if isinstance(part, Bregman):
+                with Blame(plan, path):
+                    part.check()
         with Blame(plan, ("objective",)), _seeded(streams, "objective/extras"), _precision(dtype):
             extras = spec.objective.extras(plan.event, train)
             if extras:

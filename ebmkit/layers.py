@@ -61,7 +61,9 @@ def open_spec(path: str) -> Source:
         return text.read(str(found or path))
     except Unreadable as error:
         if "/" not in path and not path.endswith((".yaml", ".yml")):
-            error.help = did_you_mean(path, packaged.names()) or f"packaged specs: {', '.join(packaged.names())}"
+            plain = [name for name in packaged.names() if "/" not in name]
+            known = f"packaged specs: {', '.join(plain)} and those of gallery/"
+            error.help = did_you_mean(path, packaged.names()) or known
         raise
 
 

@@ -84,6 +84,8 @@ def resume(
                 record.warnings.append(f"allowed to differ from how the run was begun: {difference}")
                 _tell(record, progress, f"warning: {record.warnings[-1]}")
             saved = checkpoint.latest(folder / "checkpoints", experiment, partial(_tell, record, progress))
+            if saved is None:
+                _tell(record, progress, "nothing had been saved yet: the run begins anew")
             if record.step > (step := saved.step if saved else 0):
                 _tell(record, progress, f"warning: step {record.step} had been saved; going back to step {step}")
             _Session(record, parts, saved, progress, signals, limit or Limit()).carry_out()

@@ -114,10 +114,11 @@ class TooManyChains(FitError):
 
 
 class Unsuitable(FitError):
-    """A metric cannot measure this model, or states of this shape.
+    """Two parts of a spec cannot work together, for a reason that is their own.
 
     `log_likelihood` for example integrates over one or two coordinates, unless the model knows its normaliser;
-    `mode_weights` has to be told the modes that a network does not know.
+    `mode_weights` has to be told the modes that a network does not know; `jem` learns from labels; score matching from
+    second derivatives, which a network with `relu` does not have; long chains say themselves how many steps they make.
 
     Wrong:
         ebmkit: 1

@@ -38,6 +38,20 @@ class Bregman(Component, ABC):
         """The reward on data samples."""
         return self._slope(log_u.exp())
 
+    def check(self) -> None:
+        """Raise a ValueError unless psi works number by number and is convex: the engine asks before it trains."""
+        u = torch.linspace(-4, 4, 33, dtype=torch.float64).exp().requires_grad_()
+        psi = self.psi(u)
+        if psi.shape != u.shape:
+            raise ValueError(f"psi of {len(u)} numbers has shape {tuple(psi.shape)}: it works number by number")
+        if not psi.requires_grad:
+            raise ValueError("psi does not follow from u by operations of torch, so that it cannot be differentiated")
+        (slope,) = torch.autograd.grad(psi.sum(), u, create_graph=True)
+        (curvature,) = torch.autograd.grad((slope + 0 * u).sum(), u)
+        for at, bent in zip(u.tolist(), curvature.tolist(), strict=True):
+            if not bent >= 0 or (at == 1 and bent == 0):  # far out it may vanish to the last bit
+                raise ValueError(f"psi is not strictly convex: its second derivative at {at:.3g} is {bent:.3g}")
+
     def _slope(self, u: Tensor) -> Tensor:
         with torch.enable_grad():
             point = u if u.requires_grad else u.detach().requires_grad_()

@@ -95,8 +95,8 @@ def legend(axes: Any, markerscale: float = 1) -> None:
 
 
 def legend_within(axes: Any, lines: Any) -> None:
-    """In the upper right corner of the axes, for more words than there may be room for above them."""
-    place = {"loc": "upper right", "facecolor": PAPER, "edgecolor": "none", "framealpha": 0.7}
+    """In the corner where it hides least, for more words than there may be room for above the axes."""
+    place = {"loc": "best", "facecolor": PAPER, "edgecolor": "none", "framealpha": 0.7}
     axes.legend(handles=lines, fontsize=7.5, labelcolor=INK, handlelength=1.2, **place)
 
 

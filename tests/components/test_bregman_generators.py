@@ -13,6 +13,7 @@ from ebmkit.bregman.kl import KullbackLeibler
 from ebmkit.bregman.least_squares import LeastSquares
 from ebmkit.bregman.logistic import Logistic
 from ebmkit.bregman.power import Power
+from ebmkit.component import component
 from ebmkit.kinds import Bregman
 
 #: Each generator, psi''(1), and psi as it is published, up to a linear function.
@@ -122,3 +123,29 @@ def test_a_ratio_that_is_no_number_is_not_hidden():
 def test_a_constant_is_no_generator():
     with pytest.raises(ValueError, match="strictly convex"):
         Exponential(rate=0.0)
+
+
+@pytest.mark.parametrize(
+    ("psi", "words"),
+    [
+        (lambda u: -(u**2), "not strictly convex: its second derivative at 0.0183 is -2"),
+        (lambda u: 3 * u, "not strictly convex: its second derivative at 1 is 0"),
+        (lambda u: torch.log(u - 1), "its second derivative at 0.0183 is"),
+        (lambda u: (u**2).sum(), "of 33 numbers has shape"),
+        (lambda u: torch.from_numpy(u.detach().numpy() ** 2), "operations of torch"),
+    ],
+    ids=["concave", "straight", "not for all ratios", "summed", "elsewhere"],
+)
+def test_what_is_no_generator_is_refused_before_it_trains(psi, words):
+    @component("wrong")
+    class Wrong(Bregman):
+        def psi(self, u):
+            return psi(u)
+
+    with pytest.raises(ValueError, match=words):
+        Wrong().check()
+
+
+def test_every_generator_passes_the_check():
+    for row in TABLE:
+        row[0].check()
