@@ -70,15 +70,18 @@ def draw_moments(axes: Any, view: View) -> str:
     for small, ((what, name), picture) in zip(
         small_axes(axes, len(groups), 2, gap=(0.05, 0.25)), moments.items(), strict=True
     ):
-        both = [other for (same, _), other in moments.items() if same == what]
-        low, high = min(float(each.min()) for each in both), max(float(each.max()) for each in both)
+        # Not from the least to the most of them: chance alone would then be painted black and white.
+        low, high = shades(view, groups["samples"])
+        if what == "std":
+            low, high = 0.0, (high - low) / 2
         small.imshow(tiles(view, picture[None], low, high), interpolation="none")
         small.set(xticks=[], yticks=[], xlabel=f"{what}, {name}")
     ranges = [
         f"{what} of {name} {number(float(x.min()))} to {number(float(x.max()))}" for (what, name), x in moments.items()
     ]
-    same = " Black and white are the same for both means, and for both deviations." if len(groups) > 1 else ""
-    return f"Lowest and highest: {'; '.join(ranges)}.{same}"
+    return (
+        f"Lowest and highest: {'; '.join(ranges)}. Means are shaded as images are, deviations from 0 to half of that."
+    )
 
 
 def shades(view: View, images: Tensor) -> tuple[float, float]:

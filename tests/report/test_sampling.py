@@ -341,8 +341,14 @@ def test_moments_of_images_share_their_shades_with_exact_ones(axes):
     ]
     x = view.samples(800).double()
     assert f"std of samples {float(x.std(0).min()):.4g} to {float(x.std(0).max()):.4g}" in words
-    darkest = min(int(small.images[0].get_array()[..., 0].min()) for small in axes.child_axes[::2])
-    assert darkest == 0
+    low, high = images.shades(view, x)
+    half = (high - low) / 2
+    for small, picture, black, white in (
+        (axes.child_axes[0], x.mean(0), low, high),
+        (axes.child_axes[1], x.std(0), 0.0, half),  # what is chance stays faint
+    ):
+        shade = (255 * ((picture - black) / (white - black)).clamp(0, 1)).round()
+        assert small.images[0].get_array()[..., 0].tolist() == shade.squeeze(0).tolist()
 
 
 # Units of two values.
