@@ -247,10 +247,13 @@ class PoisonedDensity(Noise):
 
 @component("generator")
 class PoisonedGenerator(Bregman):
-    """psi(u) = u^2, with a slope that is not finite at u = 0."""
+    """psi(u) = u^2, with a closed form that is right and whose slope is not finite."""
 
     def psi(self, u):
-        return u.square() + (u - u.detach()).abs().sqrt()
+        return u.square()
+
+    def s1(self, log_u):
+        return 2 * log_u.exp() + (log_u - log_u.detach()).abs().sqrt()
 
 
 @component("number")

@@ -248,7 +248,7 @@ SITES = [
     Site(
         "generator",
         {"objective": {"use": "bregman", "generator": "poison.generator"}},
-        "objective 'bregman': loss became nan at step 1",
+        "objective 'bregman': gradient_norm became nan at step 1",
         "bregman",
         0,
     ),
