@@ -174,12 +174,13 @@ BATTERIES: dict[str, list[Proof]] = {
         contests("no_critic_tells_a_model_from_itself", (2,)),
         contests("stein_by_hand", IMAGE),
         *(
-            contests("every_player_follows_its_own_loss_alone", lambda module, i=i: module.CONTESTS[i])
-            for i in (0, 2, 3)
+            contests("every_player_follows_its_own_loss_alone", lambda module, i=i: module.CONTESTS[i], clip)
+            for i, clip in ((0, None), (2, None), (3, None), (2, 1e-3))
         ),
         differences("adversarial_ce", example=True),
     ],
     "snapshot": [
+        adaptive("spectral_norms_change_nothing_about_it"),
         *(adaptive("the_copy_is_renewed_before_steps_1_and_1_plus_k", interval) for interval in (1, 3)),
         adaptive("penalty_is_on_the_energies_of_both_phases", (2,)),
         adaptive("three_names_for_one_loss", (2,), 3),
@@ -840,6 +841,27 @@ BUGS = [
         "nets/mixed_density.py",
         "torch.where(u < self.share",
         "torch.where(u > self.share",
+    ),
+    Planted(
+        "one length for both players where gradients are clipped",
+        "contests",
+        "engine/stage.py",
+        "self._gradient_norm(player) if self._rivals else self._norm",
+        "self._norm",
+    ),
+    Planted(
+        "nobody tells the copy that it is due",
+        "snapshot",
+        "nets/ratios.py",
+        "        noise.follow(model, context.step)\n",
+        "",
+    ),
+    Planted(
+        "the copy is made before the pass that moves the norms",
+        "snapshot",
+        "nets/ratios.py",
+        "        energy = model(x)\n        noise.follow(model, context.step)\n",
+        "        noise.follow(model, context.step)\n        energy = model(x)\n",
     ),
     Planted(
         "the generator helps the model",
