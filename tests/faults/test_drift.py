@@ -169,16 +169,21 @@ def test_a_run_that_is_under_way_cannot_be_resumed_by_another_process(nursery, w
     spec = deepcopy(SHORT)
     spec["objective"]["sampler"]["steps"] = 20_000  # a step takes seconds, and the run is killed at the end of the test
     nursery.begin("run", written(spec), "--runs-dir", tmp_path, signal_when=(tmp_path, "enough", ""))
-    while not (found := list(tmp_path.glob("*/*/run.json"))):
-        pass
-    folder = found[0].parent
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "log.txt"}
-    result = CliRunner().invoke(group, ["resume", str(folder), "--max-steps", "1"])
-    assert result.exit_code == 5
-    assert "another process is at work on this run" in result.stderr
-    assert {path: path.read_bytes() for path in before} == before
-    (tmp_path / "enough").touch()
-    assert nursery.end().killed
+    try:
+        # The last file that is written before the first step; those with a dot are on their way to another name.
+        while not (found := list(tmp_path.glob("*/*/metrics.jsonl"))):
+            pass
+        folder = found[0].parent
+        kept = [path for path in folder.rglob("[!.]*") if path.is_file() and path.name != "log.txt"]
+        before = {path: path.read_bytes() for path in kept}
+        result = CliRunner().invoke(group, ["resume", str(folder), "--max-steps", "1"])
+        assert result.exit_code == 5
+        assert "another process is at work on this run" in result.stderr
+        assert {path: path.read_bytes() for path in before} == before
+    finally:  # whoever comes next finds the nursery empty
+        (tmp_path / "enough").touch()
+        ended = nursery.end()
+    assert ended.killed
     plan = load_spec(folder / "resolved.yaml")
     Record.reopen(folder, plan, []).__exit__(None, None, None)  # the dead do not guard anything
 
