@@ -17,6 +17,7 @@ from ebmkit.engine.streams import Streams
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks
 from ebmkit.kinds import Bregman
 from ebmkit.kinds.data import Split
+from ebmkit.nets.conditional import Conditional
 from ebmkit.nets.introduction import introduce
 from ebmkit.nets.snapshot import SnapshotDensity
 from ebmkit.nets.starts import Starts
@@ -79,6 +80,11 @@ def build(plan: Plan) -> Parts:
         starts.live_in(spec.model.space)
     train, train_labels = _load(plan, "train", streams, dtype)
     test, test_labels = _load(plan, "test", streams, dtype)
+    if train is not None:
+        with Blame(plan, ("model",)):
+            for module in model.modules():
+                if isinstance(module, Conditional):
+                    module.meet(train, train_labels)
 
     extras = mean = None
     optimizers: list[torch.optim.Optimizer] = []
@@ -111,9 +117,9 @@ def build(plan: Plan) -> Parts:
         train_labels, test_labels = _beside(train_labels, train), _beside(test_labels, test)
     if spec.compile:
         copies = [part.model for part in extras.modules() if isinstance(part, SnapshotDensity)] if extras else []
-        for module in (model, mean.module if mean else None, *copies):
-            if module is not None:
-                compile_energy(module)
+        for network in (model, mean.module if mean else None, *copies):
+            if network is not None:
+                compile_energy(network)
     return Parts(
         device=device,
         dtype=dtype,

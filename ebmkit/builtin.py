@@ -28,21 +28,23 @@ COMPONENTS = {
     "model": (
         "models",
         "banana boltzmann classifier conv double_well exponential_family funnel gaussian gaussian_mixture ising "
-        "mixture mixture_1d mlp ring sum tempered",
+        "mixture mixture_1d mlp mlp_potential mlp_score noised_mixture ring sum tempered unet_potential unet_score",
     ),
     "objective": (
         "objectives",
         "adaptive_bregman adaptive_nce adversarial adversarial_ce bregman closed_form_score_matching "
         "conditional_nce denoising_score_matching diffusion_recovery exact_mle explicit_score_matching "
-        "finite_difference_score_matching flow_ce hutchinson_score_matching jem mle nce ranking_nce score_matching "
-        "sliced_score_matching stein",
+        "finite_difference_score_matching flow_ce hutchinson_score_matching jem mle nce "
+        "noise_conditional_score_matching ranking_nce score_matching sde_score_matching sliced_score_matching stein",
     ),
     "sampler": (
         "samplers",
-        "exact gibbs gibbs_with_gradients hmc langevin mala metropolis nuts parallel_tempering underdamped_langevin",
+        "annealed_langevin exact gibbs gibbs_with_gradients hmc langevin mala metropolis nuts parallel_tempering "
+        "predictor_corrector probability_flow_ode reverse_sde underdamped_langevin",
     ),
     "init": ("inits", "data noise persistent replay"),
     "noise": ("noise", "conditional_gaussian flow gaussian gaussian_mixture generator parzen snapshot uniform"),
+    "schedule": ("schedules", "constant cosine geometric linear ve vp"),
     "bregman": ("bregman", "exponential hellinger itakura_saito kl least_squares logistic power"),
     "metric": (
         "metrics",

@@ -103,21 +103,27 @@ class Moments(NamedTuple):
 
 def moments_of(train: Tensor) -> Moments:
     """The moments of the training rows, by which held-out rows are standardized too."""
-    mean, square = (torch.zeros(train.shape[1:], dtype=torch.float64) for _ in range(2))
     low, high = train[0].double(), train[0].double()
     for _, block in _blocks(train):
         block = block.double()
-        mean += block.sum(0) / len(train)
         low, high = torch.minimum(low, block.amin(0)), torch.maximum(high, block.amax(0))
-    for _, block in _blocks(train):
-        square += (block.double() - mean).square().sum(0)
-    std = (square / len(train)).sqrt()
+    moments = plain_moments(train)
     # By its extremes: rounding gives a constant column a tiny deviation, and dividing by that makes noise.
-    for wrong, why in ((low == high, "is constant"), (~std.isfinite(), "is not finite")):
+    for wrong, why in ((low == high, "is constant"), (~moments.std.isfinite(), "is not finite")):
         if bool(wrong.any()):
             column = ", ".join(map(str, wrong.nonzero()[0].tolist()))
             raise ValueError(f"column {column} (counted from 0) {why} in the training rows, so there is no unit to use")
-    return Moments(mean, std)
+    return moments
+
+
+def plain_moments(x: Tensor) -> Moments:
+    """The moments of rows, block by block, constant columns among them."""
+    mean, square = (torch.zeros(x.shape[1:], dtype=torch.float64) for _ in range(2))
+    for _, block in _blocks(x):
+        mean += block.double().sum(0) / len(x)
+    for _, block in _blocks(x):
+        square += (block.double() - mean).square().sum(0)
+    return Moments(mean, (square / len(x)).sqrt())
 
 
 def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:

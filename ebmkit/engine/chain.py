@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Generator, Tensor, nn
@@ -29,16 +29,22 @@ def run_chain(
     *,
     traces: bool = False,
     on_step: Callable[[], None] | None = None,
+    hold: Callable[[Any, Generator], Any] | None = None,
 ) -> Chain:
     """Run `sampler.steps` steps from `x`. Nothing is brought to the host and no parameter gets a gradient.
 
-    `on_step` is called behind every step: it counts, or raises to break the chain off.
+    `on_step` is called behind every step: it counts, or raises to break the chain off. `hold` is what a state becomes
+    before the first and behind each of them, where parts of it are known.
     """
     seen: list[dict[str, Tensor]] = []
     info = StepInfo()
     with frozen(module) as energy:
         state = sampler.init(energy, x.detach(), rng)
-        for behind, infos in walk(sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step):
+        if hold:
+            state = hold(state, rng)
+        for behind, infos in walk(
+            sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, hold=hold
+        ):
             state, info = behind, infos[-1]
             if traces:
                 seen.extend(map(means, infos))
@@ -55,13 +61,14 @@ def walk(
     *,
     traced: bool = False,
     on_step: Callable[[], None] | None = None,
+    hold: Callable[[Any, Generator], Any] | None = None,
 ) -> Iterator[tuple[State, list[StepInfo]]]:
     """So many steps: the state behind each of them, and what it saw.
 
     On a compiled network, samplers that allow it go on by blocks of steps, and of a block that is not `traced` only
     what the last step saw is known. Numbers, up to rounding, and the use of `rng` are the same.
     """
-    if isinstance(energy, CompiledEnergy) and isinstance(sampler, Splits):
+    if isinstance(energy, CompiledEnergy) and isinstance(sampler, Splits) and not hold:
         block = max(1, min(BLOCK, NOISE // state.x.numel()))
         for done in range(0, steps, block):
             length = min(block, steps - done)
@@ -73,6 +80,8 @@ def walk(
         return
     for _ in range(steps):
         state, info = sampler.step(energy, state, rng)
+        if hold:
+            state = hold(state, rng)
         if on_step:
             on_step()
         yield state, [info]

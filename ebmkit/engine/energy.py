@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from ebmkit.kinds import Schedule
+    from ebmkit.nets.conditional import Conditional
 
 #: What `torch.autograd.grad` calls behind its checks, which take a fifth of the time of a small network.
 _backward = torch.autograd.Variable._execution_engine.run_backward
@@ -67,6 +71,17 @@ class Energy:
             (energy,), (self._ones,), False, False, (point,), allow_unreachable=False, accumulate_grad=False
         )
         return energy.detach(), gradient
+
+    def score(self, x: Tensor, level: Tensor) -> Tensor:
+        """The score at a noise level or a time, of a network that is conditioned on one; without a graph."""
+        self.evaluations += 1
+        with torch.no_grad():
+            return cast("Conditional", self.module).score(x, level)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The noise that a conditioned network was made for, with the numbers that data gave it."""
+        return cast("Conditional", self.module).schedule
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
         """Of the units `sites (K,)` of discrete states, the log odds `(B, K)` of the higher value given all others."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import torch
 from torch import Generator, Tensor
@@ -16,14 +17,17 @@ from ebmkit.engine.blame import Blame, called
 from ebmkit.engine.chain import run_chain
 from ebmkit.engine.draws import Draws, run_chains
 from ebmkit.engine.energy import frozen
+from ebmkit.engine.given import Given
 from ebmkit.engine.history import History
 from ebmkit.engine.mixing import Mixing, mixing
 from ebmkit.engine.streams import Streams
 from ebmkit.errors.running import Diverged
-from ebmkit.kinds import Event, Sampler
+from ebmkit.kinds import Event, Sampler, Schedule
 from ebmkit.kinds.data import Split
+from ebmkit.nets.conditional import Conditional, Labelled
 from ebmkit.nets.starts import Starts
 from ebmkit.plan import Plan
+from ebmkit.schedules.process import least_noise
 from ebmkit.spec import Chains
 
 #: Chains per block on a CPU. Measured on a 2-128-128-1 network: blocks whose activations stay in the caches are 1.5
@@ -51,6 +55,8 @@ class View:
         self.traces: dict[str, Tensor] = {}
         #: What they kept, where `chains:` asks for long ones; `traces` then has one number a draw.
         self.draws: Draws | None = None
+        #: What samples are to have, for whoever wants some of a kind.
+        self.given: Given | None = None
         self._mixing: tuple[Draws, Mixing] | None = None
         self._drawn: Tensor | None = None
         self._drawn_at = -1
@@ -101,11 +107,31 @@ class View:
                 [energy(block) for block in torch.split(x.to(self.parts.device, self.parts.dtype), self._rows())]
             )
 
-    def score(self, x: Tensor) -> Tensor:
-        """`-dE/dx`, the direction in which states become more likely."""
-        with frozen(self.parts.evaluated) as energy:
-            blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self._rows())
-            return torch.cat([-energy.value_and_grad(block)[1] for block in blocks])
+    @property
+    def has_score(self) -> bool:
+        """Whether there is a direction in which states become more likely."""
+        return "gradient" in self.plan.spec.model.offers or "score" in self.plan.spec.model.offers
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The noise that a conditioned model is made for, with the numbers that data gave it; None for others."""
+        module = self.parts.evaluated
+        return module.schedule if isinstance(module, Conditional) else None
+
+    def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
+        """`-dE/dx`, the direction in which states become more likely.
+
+        A conditioned model has one for every noise level, or time: that of the least noise by default. Where it takes
+        labels, `labels` are those of the states.
+        """
+        blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self._rows())
+        with frozen(self.parts.evaluated) as energy, torch.no_grad():
+            if self.schedule is None:
+                return torch.cat([-energy.value_and_grad(block)[1] for block in blocks])
+            module = cast("Conditional", energy.module)
+            at = x.new_full((), least_noise(self.schedule) if level is None else level).to(blocks[0])
+            named = [None] * len(blocks) if labels is None else torch.split(labels.to(x.device), self._rows())
+            return torch.cat([module.score(block, at, some) for block, some in zip(blocks, named, strict=True)])
 
     def starts(self, n: int) -> Tensor:
         """`n` points where chains begin."""
@@ -179,12 +205,27 @@ class View:
         for first in range(0, n, rows):
             # A stream per step: another evaluation on the way does not move the samples of the last one.
             rng = self.streams.generator(f"samples/{self.step}/{first}")
-            start = self._begin(starts, min(n - first, rows), rng)
-            chain = run_chain(sampler, self.parts.evaluated, start, rng, traces=True, on_step=self._count)
+            count = min(n - first, rows)
+            start, labels = self._begin(starts, count, rng), self._labels(count, rng)
+            module = self.parts.evaluated
+            if labels is not None:
+                module = Labelled(cast("Conditional", module), labels)
+            hold = self.given.holder(first, start, self.schedule) if self.given else None
+            chain = run_chain(sampler, module, start, rng, traces=True, on_step=self._count, hold=hold)
             blocks.append(chain.x)
             traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
         self.traces = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
         return torch.cat(blocks)
+
+    def _labels(self, n: int, rng: Generator) -> Tensor | None:
+        """Labels of so many samples, for a model that takes some: the one that is wanted, or as the data have them."""
+        known = self.parts.train_labels
+        if not self.plan.spec.model.labelled or known is None:
+            return None
+        if self.given and self.given.label is not None:
+            return torch.full((n,), self.given.label, device=self.parts.device)
+        rows = torch.randint(len(known), (n,), generator=rng, device=self.parts.device)
+        return known.index_select(0, rows.to(known.device)).to(self.parts.device)
 
     def _draw_long(self, sampler: Sampler, chains: Chains, n: int) -> Tensor:
         """What few long chains keep, chain by chain."""

@@ -55,6 +55,21 @@ class AbilityMissing(FitError):
     code = "E204"
 
 
+class ScheduleMismatch(FitError):
+    """Model, objective and sampler have different noise schedules.
+
+    A network knows the noise that it was trained on. Write the schedule once, under `parts:`, and refer to it.
+
+    Wrong:
+        ebmkit: 1
+        data: two_moons
+        model: {use: mlp_score, schedule: {use: geometric, sigma_max: 4.0}}
+        sampler: {use: annealed_langevin, schedule: {use: geometric, sigma_max: 9.0}}
+    """
+
+    code = "E211"
+
+
 class SectionMissing(FitError):
     """One section needs another that is not there.
 

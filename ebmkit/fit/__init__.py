@@ -10,7 +10,15 @@ from ebmkit.fit.chains import chain_misfits, sampler_misfits, start_misfits
 from ebmkit.fit.metrics import expectation_misfits, metric_misfits, stop_misfits
 from ebmkit.fit.places import Places, event_of
 from ebmkit.fit.states import data_misfits, section_misfits, shape_misfits
-from ebmkit.fit.training import ability_misfits, noise_misfits, noise_shape_misfits, objective_misfits, space_misfits
+from ebmkit.fit.training import (
+    ability_misfits,
+    model_misfits,
+    noise_misfits,
+    noise_shape_misfits,
+    objective_misfits,
+    schedule_misfits,
+    space_misfits,
+)
 from ebmkit.kinds import Init, Metric, Noise, Objective, Sampler
 from ebmkit.spec import walk
 
@@ -26,11 +34,13 @@ def misfits(checked: Checked) -> Iterator[EbmkitError]:
     if unreadable:
         return  # the rest depends on the shape of a state
     yield from shape_misfits(checked, here)
+    yield from model_misfits(checked, here)
     for path, component in walk(checked.spec):
         if isinstance(component, Sampler) and component.inner():
             continue  # it can do what the sampler inside can, of which all is said
         if isinstance(component, (Sampler, Objective)):
             yield from ability_misfits(path, component, checked, here)
+            yield from schedule_misfits(path, component, checked, here)
         if isinstance(component, Sampler):
             yield from sampler_misfits(path, component, checked, here)
         if isinstance(component, (Sampler, Objective, Noise, Metric)):

@@ -51,6 +51,14 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     if sampler is None:
         yield SectionMissing("'chains:' are those of a 'sampler:', and there is none", here("chains"))
         return
+    if sampler.one_way:
+        yield Unsuitable(
+            f"{called(sampler)} goes once from noise to a sample, and long chains keep states on the way",
+            here("chains"),
+            other=here("sampler"),
+            help="leave out 'chains:'; every sample is then the end of a chain of its own",
+        )
+        return
     default = getattr(type(sampler), "steps", sampler.steps)
     if sampler.steps != default:  # which a resolved spec writes out
         yield Unsuitable(

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from ebmkit.check import Checked
 from ebmkit.errors.base import EbmkitError
-from ebmkit.errors.fit import AbilityMissing, ConditioningMismatch, ShapeMismatch, SpaceMismatch, Unsuitable
+from ebmkit.errors.fit import (
+    AbilityMissing,
+    ConditioningMismatch,
+    ScheduleMismatch,
+    SectionMissing,
+    ShapeMismatch,
+    SpaceMismatch,
+    Unsuitable,
+)
 from ebmkit.fit.places import Places, called, conditioned, event_of
-from ebmkit.kinds import Metric, Noise, Objective, Sampler
+from ebmkit.kinds import Metric, Noise, Objective, Sampler, Schedule
 from ebmkit.place import Path
 
 
@@ -32,6 +41,48 @@ def ability_misfits(
             here(*path),
             other=here("model"),
             other_label=f"conditioned on {model.conditioning or 'nothing'}",
+        )
+
+
+def schedule_misfits(
+    path: Path, component: Sampler | Objective, checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    """Is the noise that a component works with that of the model?"""
+    model, theirs = checked.spec.model, getattr(component, "schedule", None)
+    if theirs is None or model.schedule is None or component.conditioning != model.conditioning:
+        return
+    if theirs != model.schedule:
+        yield ScheduleMismatch(
+            f"{called(component)} has another noise schedule than {called(model)}, which knows its own noise only",
+            here(*path, "schedule"),
+            label=_numbers(theirs),
+            other=here("model", "schedule"),
+            other_label=_numbers(model.schedule),
+            help="write the schedule once under 'parts:' and refer to it in both places: schedule: $name",
+        )
+
+
+def _numbers(schedule: Schedule) -> str:
+    """A schedule as a spec writes it."""
+    fields = (field.name for field in dataclasses.fields(schedule))  # type: ignore[arg-type]  # it is a dataclass
+    return ", ".join([schedule.component_name, *(f"{name}: {getattr(schedule, name)}" for name in fields)])
+
+
+def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Are there the data that a conditioned model takes numbers and labels from?"""
+    model, data = checked.spec.model, checked.spec.data
+    if model.schedule is not None and model.schedule.needs_data and not data:
+        yield SectionMissing(
+            f"{called(model)} has a schedule that takes 'sigma_max' from data, and there is no 'data:'",
+            here("model", "schedule"),
+            help="write a number in place of 'auto'",
+        )
+    if model.labelled and not (data and data.labelled):
+        yield Unsuitable(
+            f"{called(model)} has 'classes', and {f'{called(data)} has no labels' if data else 'there is no data'}",
+            here("model", "classes"),
+            other=here("data") if data else None,
+            other_label="no labels",
         )
 
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from ebmkit.component import Component
+from ebmkit.kinds.schedule import Schedule
 
 if TYPE_CHECKING:
     from torch import nn
@@ -26,7 +27,9 @@ class Model(Component, ABC):
     `build` gives a torch module whose forward maps `(B, *event) -> (B,)`. What else the module can do is announced in
     `offers`, so that a spec which asks for more is refused before anything is built:
 
-    `energy`        forward gives energies (a score network offers `score` instead)
+    `energy`        forward gives energies
+    `score`         forward takes a noise level or a time beside x, as `conditioning` says: `module` is a `Conditional`,
+                    with `module.score(x, level) -> (B, *event)`; without `energy` its forward is that score
     `gradient`      the energy is differentiable in x
     `sample_exact`  `module.sample_exact(n, rng) -> (n, *event)`, independent draws
     `log_z`         `module.log_z() -> ()`, the exact log normaliser
@@ -45,13 +48,18 @@ class Model(Component, ABC):
     A module on binary or spin states has `unit_values`, the two values of a unit, the lower one first.
 
     The class says what all its models are and offer. Where parameters decide, as in a composition, `__post_init__` sets
-    `space` and `offers` on the instance (see `models/composition.py`).
+    `space` and `offers` on the instance (see `models/composition.py`), or `conditioning` and `labelled`
+    (`models/noised.py`).
     """
 
     component_kind: ClassVar[str] = "model"
     space: ClassVar[Space] = "real"
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
     conditioning: ClassVar[Conditioning] = None
+    #: Whether the network takes a label beside x, which the data then have to have.
+    labelled: ClassVar[bool] = False
+    #: The noise that a conditioned model is made for. A parameter of such models.
+    schedule: Schedule | None = None
 
     def event(self) -> Event | None:
         """The shape that the parameters fix, or None for a model that takes the shape of its data."""

@@ -14,6 +14,10 @@ from ebmkit.models.boltzmann import Boltzmann
 from ebmkit.models.couplings import Values
 from ebmkit.models.gaussian import Gaussian
 from ebmkit.models.mlp import MLP
+from ebmkit.models.mlp_potential import MLPPotential
+from ebmkit.models.mlp_score import MLPScore
+from ebmkit.models.noised_mixture import NoisedMixtureModel
+from ebmkit.nets.conditional import Conditional
 from ebmkit.plugins import Plugins
 from ebmkit.registry import Registry
 from ebmkit.testing.example import instance
@@ -41,18 +45,30 @@ def machine(event: Event, values: Values) -> Model:
     return Boltzmann(weights=rows, biases=tuple(biases.tolist()), shape=event, values=values)
 
 
+def noised_networks(component: Sampler | Objective, event: Event) -> list[Model]:
+    """Under the noise that a component works with: a mixture whose score is exact, and both sorts of networks."""
+    schedule = getattr(component, "schedule", None)
+    if schedule is None:
+        return []
+    d = math.prod(event)
+    mixture = NoisedMixtureModel(schedule=schedule, means=((-1.0,) * d, (1.0,) * d), covariances=(0.2,), shape=event)
+    networks = [MLPScore(schedule=schedule, hidden=(8,)), MLPPotential(schedule=schedule, hidden=(8,))]
+    return [mixture, *networks] if isinstance(component, Sampler) else networks
+
+
 def model_for(component: Sampler | Objective, event: Event) -> tuple[Model, Event]:
     """A model that the component can work with, and the shape of its states: this one, unless it fixes another.
 
     Samplers get the Gaussian, because it can be drawn from; objectives a network; both, where units are discrete, a
-    Boltzmann machine, of spins in most cases and of 0 and 1 in images. Those that need more get the first registered
-    model that offers it.
+    Boltzmann machine, of spins in most cases and of 0 and 1 in images. Under noise samplers get a mixture, objectives a
+    network. Those that need more get the first registered model that offers it.
     """
     first = [gaussian(event), network(event)]
     both: tuple[Values, Values] = ("binary", "spin") if len(event) > 1 else ("spin", "binary")
     machines = [machine(event, values) for values in both]
     registered = (instance(entry.cls) for entry in Registry(Plugins()).entries("model"))
-    for model in (*(first if isinstance(component, Sampler) else reversed(first)), *machines, *registered):
+    usual = [*(first if isinstance(component, Sampler) else reversed(first)), *noised_networks(component, event)]
+    for model in (*usual, *machines, *registered):
         assert isinstance(model, Model)
         fixed = model.event() or event
         if (
@@ -73,7 +89,11 @@ def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = tor
             module = model.build(event)
         except ValueError as refusal:
             raise Inapplicable(f"it refuses states of shape {event}: {refusal}") from refusal
-    return module.to(dtype).eval()
+    module = module.to(dtype)
+    for part in module.modules():
+        if isinstance(part, Conditional):
+            part.meet(data(event))
+    return module.eval()
 
 
 @contextmanager

@@ -1,0 +1,80 @@
+"""Networks that take a noise level, or a time, beside x."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from ebmkit.kinds import Schedule
+
+
+class Conditional(nn.Module):
+    """The scores of noised data, one for each level: `s(x, level) = d log q_level(x) / dx`.
+
+    A level is a sigma or a time, as `schedule` says, `()` for all states or `(B,)` for each.
+    """
+
+    #: Of a schedule of noise levels, those; saved with the weights, because they are what the weights were trained for.
+    levels: Tensor | None
+
+    def __init__(self, schedule: Schedule, classes: int | None = None) -> None:
+        super().__init__()
+        self.schedule = schedule
+        #: How many labels there are, for a network that is told them.
+        self.classes = classes
+        self.register_buffer("levels", self._levels())
+
+    def meet(self, data: Tensor, labels: Tensor | None = None) -> None:
+        """Told once, before anything else, which data it will be trained on; these may be on another device."""
+        self.schedule = self.schedule.fitted(data)
+        if self.levels is not None:
+            self.levels = self.schedule.levels().to(self.levels)
+        if self.classes is not None and labels is not None:
+            (low, high), last = map(int, labels.aminmax()), self.classes - 1
+            if low < 0 or high > last:
+                wrong = low if low < 0 else high
+                raise ValueError(f"there is a label {wrong}, and the model has {last + 1} classes: 0 to {last}")
+
+    @abstractmethod
+    def score(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+        """`(B, *event)`, differentiable in the parameters, and in x where that is asked for."""
+
+    def noise_at(self, level: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Signal and noise at a level, in a shape that multiplies states like `x`."""
+        if self.schedule.conditioning == "sigma":
+            signal, noise = torch.ones_like(level), level
+        else:
+            signal, noise = self.schedule.at(level)
+        rest = [1] * (x.dim() - 1)
+        return (signal, noise) if not level.dim() else (signal.view(-1, *rest), noise.view(-1, *rest))
+
+    def _levels(self) -> Tensor | None:
+        if self.schedule.conditioning != "sigma":
+            return None
+        unknown = self.schedule.needs_data
+        levels = torch.full((self.schedule.count,), torch.nan) if unknown else self.schedule.levels()
+        return levels.to(torch.get_default_dtype())
+
+
+def score_of_energy(module: nn.Module, x: Tensor, level: Tensor, labels: Tensor | None) -> Tensor:
+    """Minus the gradient in x of `module(x, level, labels)`; with a graph where gradients are asked for."""
+    wanted = torch.is_grad_enabled()
+    with torch.enable_grad():
+        point = x if wanted and x.requires_grad else x.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(module(point, level, labels).sum(), point, create_graph=wanted)
+    return -gradient
+
+
+class Labelled(Conditional):
+    """A network whose states have labels: what a chain sees, which knows nothing of them."""
+
+    def __init__(self, module: Conditional, labels: Tensor) -> None:
+        super().__init__(module.schedule)
+        self.module = module
+        self.levels = module.levels
+        self.labels = labels
+
+    def score(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+        return self.module.score(x, level, self.labels)

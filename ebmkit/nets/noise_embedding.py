@@ -1,0 +1,36 @@
+"""What a network is told of the noise level, and of a label."""
+
+from __future__ import annotations
+
+from math import pi
+
+import torch
+from torch import Tensor, nn
+
+#: Waves along the logarithm of the noise. More of them tell levels apart that hardly differ.
+WAVES = 8
+
+
+class NoiseEmbedding(nn.Module):
+    """`log(sigma) / 4` and waves along it, and a vector for each label, through one hidden layer."""
+
+    frequencies: Tensor
+
+    def __init__(self, width: int, classes: int | None) -> None:
+        super().__init__()
+        self.register_buffer("frequencies", pi / 2 * torch.arange(1.0, WAVES + 1), persistent=False)
+        self.first = nn.Linear(2 * WAVES + 1, width)
+        self.second = nn.Linear(width, width)
+        self.classes = nn.Embedding(classes, width) if classes else None
+
+    def forward(self, sigma: Tensor, labels: Tensor | None) -> Tensor:
+        """For ratios of noise to signal `(B,)` or `(1,)`, as many rows, or one for each label."""
+        c = sigma.log().unsqueeze(1) / 4
+        waves = c * self.frequencies
+        h = torch.nn.functional.silu(self.first(torch.cat([c, waves.sin(), waves.cos()], 1)))
+        told: Tensor = self.second(h)
+        if self.classes is None:
+            return torch.nn.functional.silu(told)
+        if labels is None:
+            raise ValueError("the network was made for labels, and is asked without")
+        return torch.nn.functional.silu(told + self.classes(labels))

@@ -1,0 +1,82 @@
+"""The way back in time that samplers of diffusions take, worked out before they go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from ebmkit.kinds import Schedule
+from ebmkit.lazy import torch
+from ebmkit.schedules.process import log_sigma, rates, time_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Whether the steps of a sampler are equal in time, or in the logarithm of the ratio of noise to signal.
+Spacing: TypeAlias = Literal["log_snr", "time"]
+
+#: Nodes of the Gauss-Legendre rule on each step.
+NODES = 32
+
+#: Tries after which an equation counts as one that cannot be solved so precisely.
+TRIES = 1000
+
+
+class Leg(NamedTuple):
+    """One step, from a time back to an earlier one. Plain numbers, so that a chain never waits for a device.
+
+    The process is `dx = drift x dt + sqrt(diffusion) dB`. With the score s held still over the step,
+
+        stretch x + kick s + spread xi
+
+    solves the reverse process exactly: stretch = a'/a, kick = a' integral of a d(sigma^2), spread^2 = a'^2 (sigma^2 -
+    sigma'^2), where a is the signal, sigma = noise / signal, and dashes belong to the earlier time.
+    """
+
+    start: float
+    end: float
+    #: At the start.
+    drift: float
+    diffusion: float
+    #: Over the step.
+    stretch: float
+    kick: float
+    spread: float
+    #: At the end.
+    signal: float
+    noise: float
+
+
+def times(schedule: Schedule, steps: int, spacing: Spacing) -> Tensor:
+    """The times between so many steps, from the last to the earliest, `(steps + 1,)`, in float64 on the CPU."""
+    ends = torch.tensor([schedule.horizon, schedule.earliest], device="cpu", dtype=torch.float64)
+    share = torch.linspace(0, 1, steps + 1, device="cpu", dtype=torch.float64)
+    if spacing == "time":
+        return ends[0] + (ends[1] - ends[0]) * share
+    first, last = log_sigma(schedule, ends)
+    found = time_of(schedule, (first + (last - first) * share).exp())
+    found[0], found[-1] = ends
+    return found
+
+
+def legs(schedule: Schedule, steps: int, spacing: Spacing) -> list[Leg]:
+    """All steps of a way back."""
+    t = times(schedule, steps, spacing)
+    signal, noise = schedule.at(t)
+    sigma = noise / signal
+    drift, diffusion = rates(schedule, t[:-1])
+    nodes, weights = _gauss_legendre(t)
+    between, _ = schedule.at(nodes)
+    _, growth = rates(schedule, nodes)
+    kick = signal[1:] * (weights * growth / between).sum(1)  # d(sigma^2) = diffusion / signal^2 dt
+    spread = signal[1:] * (sigma[:-1].square() - sigma[1:].square()).sqrt()
+    columns = [t[:-1], t[1:], drift, diffusion, signal[1:] / signal[:-1], kick, spread, signal[1:], noise[1:]]
+    return [Leg(*row) for row in torch.stack(columns, 1).tolist()]
+
+
+def _gauss_legendre(t: Tensor) -> tuple[Tensor, Tensor]:
+    """Nodes and weights of a rule on each step, `(steps, NODES)`, by the eigenvalues of its Jacobi matrix."""
+    k = torch.arange(1, NODES, device="cpu", dtype=torch.float64)
+    beside = k / (4 * k.square() - 1).sqrt()
+    node, vector = torch.linalg.eigh(beside.diag(1) + beside.diag(-1))
+    half = (t[:-1] - t[1:]).unsqueeze(1) / 2
+    return t[1:].unsqueeze(1) + half * (1 + node), half * 2 * vector[0].square()
