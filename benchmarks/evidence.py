@@ -1,12 +1,12 @@
 """What the gallery claims, run and written down: docs/evidence.md.
 
-    .venv/bin/python benchmarks/evidence.py [density] [best] [contrast] [gallery] [--only WORD] [--workers N]
+    .venv/bin/python benchmarks/evidence.py [density] [best] [contrast] [scores] [gallery] [--only WORD] [--workers N]
 
 `density` takes the specs density-*.yaml, one for each objective, on both toys with ten seeds: how near they come, and
 whether any diverges. `best` draws 10,000 samples from the best of them, `contrast` sets the noise-contrastive ones side
-by side, and `gallery` runs every other spec of specs/gallery with its own seed. What is known goes to
-.cache/evidence.jsonl as soon as it is known, and a second call goes on from there; the page is written anew at the end
-of every call. A spec that has changed since is run again.
+by side, `scores` trains score networks with five seeds, and `gallery` runs every other spec of specs/gallery with its
+own seed. What is known goes to .cache/evidence.jsonl as soon as it is known, and a second call goes on from there; the
+page is written anew at the end of every call. A spec that has changed since is run again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,21 @@ GALLERY = ROOT / "specs" / "gallery"
 KNOWN = ROOT / ".cache" / "evidence.jsonl"
 PAGE = ROOT / "docs" / "evidence.md"
 
-SECTIONS = ("density", "best", "contrast", "gallery")
+SECTIONS = ("density", "best", "contrast", "scores", "gallery")
 BEST = "density-best"
 #: The sliced Wasserstein distance that the best is to reach.
 AIMS = {"two_moons": 0.014, "eight_gaussians": 0.04}
 TOYS, FIVE, TEN = tuple(AIMS), range(5), range(10)
+#: Score networks on both toys, and the median of their distances that is wanted.
+SCORES = {
+    "ncsn-two-moons": 0.04,
+    "vp-two-moons": 0.04,
+    "potential-two-moons": 0.04,
+    "ncsn-eight-gaussians": 0.08,
+    "vp-eight-gaussians": 0.08,
+}
+#: Where trained scores are compared with exact ones, level by level.
+LEVELS = "score-rare-regions-levels"
 #: The methods of table 3.1 of Xu's thesis, and whether they are adversarial.
 CONTRASTED = {"nce": "no", "conditional-nce": "no", "adversarial-ce": "yes", "flow-ce": "yes", "adaptive-nce": "no"}
 #: What a step costs is the difference between two lengths of training.
@@ -98,6 +108,8 @@ def trials(sections: list[str]) -> Iterator[Trial]:
             )
             for steps in (BRIEF, LONGER):
                 yield Trial("cost", f"density-{name}", (*sets(TOYS[0], 0), f"train.steps={steps}", "evaluate=[]"))
+    if "scores" in sections:
+        yield from (Trial("scores", name, (f"seed={seed}", "expect=[]")) for seed in FIVE for name in SCORES)
     if "gallery" in sections:
         yield from (Trial("gallery", name) for name in specs if not name.startswith("density-"))
 
@@ -147,8 +159,8 @@ def page(rows: list[Row]) -> str:
     by_section = {name: [row for row in rows if row["section"] == name] for name in (*SECTIONS, "cost")}
     parts = [
         "# Evidence",
-        "Made by `python benchmarks/evidence.py density best contrast gallery` from runs on a CPU, one thread each. "
-        "Nothing here is copied by hand.",
+        "Made by `python benchmarks/evidence.py density best contrast scores gallery` from runs on a CPU, one thread "
+        "each. Nothing here is copied by hand.",
     ]
     if by_section["density"]:
         parts += density(by_section["density"])
@@ -156,7 +168,10 @@ def page(rows: list[Row]) -> str:
         parts += best(by_section["best"])
     if by_section["contrast"]:
         parts += contrast(by_section["contrast"], by_section["cost"])
+    if by_section["scores"]:
+        parts += scores(by_section["scores"])
     if by_section["gallery"]:
+        parts += levels(by_section["gallery"])
         parts += gallery(by_section["gallery"])
     return "\n\n".join(parts) + "\n"
 
@@ -246,6 +261,39 @@ def contrast(rows: list[Row], costs: list[Row]) -> Iterator[str]:
             ]
         )
     yield table(["objective", "adversarial", "log Z learnt", "log Z", "ms a step", "KL"], lines)
+
+
+def scores(rows: list[Row]) -> Iterator[str]:
+    yield "## Score networks"
+    yield (
+        "Sliced Wasserstein distance of 10,000 samples to 10,000 held-out points. `floor` is that of the 10,000 "
+        "training points. To see one: `ebmkit run specs/gallery/vp-two-moons.yaml --set seed=3`."
+    )
+    lines = []
+    for name, wanted in SCORES.items():
+        mine = sorted((row for row in rows if row["spec"] == name and "results" in row), key=lambda row: row["sets"])
+        distances, floors = (
+            [row["results"][word] for row in mine] for word in ("sliced_wasserstein", "sliced_wasserstein_floor")
+        )
+        seeds = ", ".join(f"{distance:.4f}" for distance in distances)
+        figures = [f"{value:.4f}" for value in (*map(median, (distances, floors)), wanted)]
+        lines.append([name, seeds, *figures, f"{median(row['cpu'] for row in mine):.0f}"])
+    yield table(["spec", "seeds 0 to 4", "median", "median floor", "wanted", "CPU seconds"], lines)
+
+
+def levels(rows: list[Row]) -> Iterator[str]:
+    """Of trained scores, the error at each level of noise."""
+    found = [row["results"] for row in rows if row["spec"] == LEVELS and "results" in row]
+    if not found:
+        return
+    yield "## Scores against the truth, level by level"
+    yield (
+        "E|s - s_q|^2 / E|s_q|^2 over noised held-out data, from the most noise to the least, of a network and of the "
+        f"exact noised mixture: `ebmkit run specs/gallery/{LEVELS}.yaml`."
+    )
+    errors = {name: value for name, value in found[-1].items() if name.startswith("fisher_relative_")}
+    places = [name.removeprefix("fisher_relative_") for name in errors]
+    yield table(["level", *places], [["relative error", *(f"{value:.2g}" for value in errors.values())]])
 
 
 def gallery(rows: list[Row]) -> Iterator[str]:

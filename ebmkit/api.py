@@ -2,8 +2,9 @@
 
     from ebmkit.api import Bregman, component, torch
 
-Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`. `ConditionalDensity`,
-`Contest`, `Density`, `Starts` and `run_chain` import torch, so take them inside the method that uses them.
+Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`. `Conditional`,
+`ConditionalDensity`, `Contest`, `Density`, `Starts` and `run_chain` import torch, so take them inside the method that
+uses them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ from ebmkit.report.panel import Panel
 
 if TYPE_CHECKING:
     from ebmkit.engine.chain import run_chain
+    from ebmkit.nets.conditional import Conditional
     from ebmkit.nets.conditional_density import ConditionalDensity
     from ebmkit.nets.contest import Contest
     from ebmkit.nets.density import Density
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "API_VERSION",
     "Bregman",
+    "Conditional",
     "ConditionalDensity",
     "Contest",
     "Data",
@@ -80,6 +83,7 @@ __all__ = [
 ]
 
 _WITH_TORCH = {
+    "Conditional": "ebmkit.nets.conditional",
     "ConditionalDensity": "ebmkit.nets.conditional_density",
     "Contest": "ebmkit.nets.contest",
     "Density": "ebmkit.nets.density",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +15,9 @@ from ebmkit.engine.blame import Blame
 from ebmkit.engine.compiled import compile_energy
 from ebmkit.engine.ema import RunningMean
 from ebmkit.engine.streams import Streams
+from ebmkit.errors.fit import DataUnreadable
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks
-from ebmkit.kinds import Bregman
+from ebmkit.kinds import Bregman, Data, Dataset
 from ebmkit.kinds.data import Split
 from ebmkit.nets.conditional import Conditional
 from ebmkit.nets.introduction import introduce
@@ -29,6 +31,9 @@ SMALL = 1_000_000
 
 #: Data points checked at a time, so that a file larger than the memory is not read as a whole.
 ROWS = 1 << 16
+
+#: Points that stand in for data that are not here, if no batch asks for more.
+STAND_IN = 256
 
 CPU = torch.device("cpu")
 
@@ -63,10 +68,15 @@ class Parts:
         return sum(parameter.numel() for parameter in self.model.parameters())
 
 
-def build(plan: Plan) -> Parts:
+def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     """The parts of a plan, freshly initialised. Also sets how many threads this process uses, and whether it insists on
-    determinism."""
+    determinism.
+
+    For a rehearsal, made-up points may `stand_in` for data whose files are not here. Otherwise that is a mistake.
+    """
     spec = plan.spec
+    if not stand_in:
+        _check_files(plan)
     device, dtype = _device(plan), getattr(torch, spec.dtype)
     streams = Streams(spec.seed, CPU)
     _insist_on_determinism(spec.deterministic)
@@ -78,8 +88,8 @@ def build(plan: Plan) -> Parts:
     with Blame(plan, ("init",)), _seeded(streams, "init"):
         starts = spec.init.build(plan.event).to(device, dtype)
         starts.live_in(spec.model.space)
-    train, train_labels = _load(plan, "train", streams, dtype)
-    test, test_labels = _load(plan, "test", streams, dtype)
+    train, train_labels = _load(plan, "train", streams, dtype, stand_in)
+    test, test_labels = _load(plan, "test", streams, dtype, stand_in)
     if train is not None:
         with Blame(plan, ("model",)):
             for module in model.modules():
@@ -136,6 +146,13 @@ def build(plan: Plan) -> Parts:
     )
 
 
+def training_points(plan: Plan) -> Tensor | None:
+    """The points that a plan trains on, on the CPU, for whoever wants nothing else of it; None without data."""
+    _check_files(plan)
+    dtype = getattr(torch, plan.spec.dtype)
+    return _load(plan, "train", Streams(plan.spec.seed, CPU), dtype, stand_in=False)[0]
+
+
 def _device(plan: Plan) -> torch.device:
     wanted = plan.spec.device
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
@@ -180,13 +197,34 @@ def _threads(plan: Plan, model: nn.Module) -> int:
     return threads
 
 
-def _load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
+def _check_files(plan: Plan) -> None:
+    """Raise `DataUnreadable` unless all files are here that data of the plan, those of metrics among them, read."""
+    for path, part in walk(plan.spec):
+        if isinstance(part, Data) and (missing := part.missing()):
+            said = f"data '{plan.name_at(path)}': there is no file '{missing[0]}'"
+            where = "" if missing[0].is_absolute() else f" in {Path.cwd()}"
+            raise DataUnreadable(said + where, plan.place(path), help=part.origin())
+
+
+def _made_up(plan: Plan, data: Data, rng: torch.Generator) -> Dataset:
+    """Points of the shape and space of data that are not here."""
+    n = max(STAND_IN, *(stage.batch_size for stage in plan.spec.stages), 0)
+    x = torch.empty(n, *plan.event).normal_(generator=rng)
+    if data.space != "real":
+        x = (x > 0).to(x) * 2 - 1 if data.space == "spin" else (x > 0).to(x)
+    return Dataset(x, torch.zeros(n, dtype=torch.long) if data.labelled else None)
+
+
+def _load(
+    plan: Plan, split: Split, streams: Streams, dtype: torch.dtype, stand_in: bool
+) -> tuple[Tensor | None, Tensor | None]:
     """The points of a split, and their labels."""
     data = plan.spec.data
     if data is None:
         return None, None
     with Blame(plan, ("data",)):
-        x, y = data.load(split, streams.generator(f"data/{split}"))
+        rng = streams.generator(f"data/{split}")
+        x, y = _made_up(plan, data, rng) if stand_in and data.missing() else data.load(split, rng)
         if tuple(x.shape[1:]) != plan.event or not len(x):
             raise ValueError(
                 f"{split} points have shape {tuple(x.shape)}, expected (N, {', '.join(map(str, plan.event))})"

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 COMPONENTS = {
     "data": (
         "data",
-        "checkerboard csv digits eight_gaussians from_model line npz rings spirals swiss_roll tensor_file two_moons",
+        "celeba checkerboard cifar10 csv digits eight_gaussians from_model line npz rings spirals swiss_roll "
+        "tensor_file two_moons",
     ),
     "model": (
         "models",
-        "banana boltzmann classifier conv double_well exponential_family funnel gaussian gaussian_mixture ising "
-        "mixture mixture_1d mlp mlp_potential mlp_score noised_mixture ring sum tempered unet_potential unet_score",
+        "banana boltzmann classifier conv conv_classifier double_well exponential_family funnel gaussian "
+        "gaussian_mixture ising mixture mixture_1d mlp mlp_potential mlp_score noised_mixture ring sum tempered "
+        "unet_potential unet_score",
     ),
     "objective": (
         "objectives",
@@ -48,8 +50,9 @@ COMPONENTS = {
     "bregman": ("bregman", "exponential hellinger itakura_saito kl least_squares logistic power"),
     "metric": (
         "metrics",
-        "acceptance accuracy calibration denoising energy_gap ess gradient_magnitude heat_flow kl_divergence "
-        "log_likelihood log_z loss_curve mmd mode_weights moments ood_auroc probability rhat score_error "
+        "acceptance accuracy calibration denoising energy_gap ess fid fisher_divergence gradient_magnitude "
+        "heat_flow inpainting kl_divergence log_likelihood log_z loss_curve mmd mode_weights moments "
+        "nearest_neighbours ode_log_likelihood ood_auroc probability rhat sampling_error score_error "
         "sliced_wasserstein total_variation",
     ),
     "optimizer": (

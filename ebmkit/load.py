@@ -27,8 +27,11 @@ def load_spec(
     sets: Sequence[str | Source] = (),
     unsets: Sequence[str] = (),
     plugins: Sequence[str] = (),
+    idle: bool = False,
 ) -> Plan:
     """The plan of a spec: a path, the name of a packaged spec, `-`, or the spec itself as a dictionary.
+
+    A spec that is only looked at may be `idle`: have nothing to train and nothing to sample with.
 
     Raises `ebmkit.errors.Mistakes` with everything that is wrong, each with its place.
     """
@@ -41,7 +44,7 @@ def load_spec(
         tree = compose(source, sets, unsets, found)
         checked = check(tree, registry, default_name=_name_of(source.name))
         if not found:
-            return resolve(checked, registry)
+            return resolve(checked, registry, idle=idle)
     except EbmkitError as mistake:  # one that stops the reading
         found.append(mistake)
     except Mistakes as several:

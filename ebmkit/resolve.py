@@ -19,9 +19,12 @@ from ebmkit.registry import Registry
 from ebmkit.spec import walk
 
 
-def resolve(checked: Checked, registry: Registry) -> Plan:
-    """The plan of a checked spec. Raises `Mistakes` with everything that does not fit."""
-    if mistakes := list(islice(misfits(checked), MOST)):
+def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan:
+    """The plan of a checked spec. Raises `Mistakes` with everything that does not fit.
+
+    One that neither trains nor samples is a mistake too, unless it is to be looked at only and may be `idle`.
+    """
+    if mistakes := list(islice(misfits(checked, idle=idle), MOST)):
         raise Mistakes(mistakes)
     event = event_of(checked)
     assert event is not None  # a model without a shape of its own was refused above

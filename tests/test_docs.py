@@ -43,6 +43,7 @@ def test_the_example_is_right(entry, tmp_path):
         "optimizer": "train: {{steps: 1, {}}}",
         "noise": "objective: {{use: nce, {}}}\ntrain: {{steps: 1}}",
         "bregman": "objective: {{use: bregman, {}}}\ntrain: {{steps: 1}}",
+        "schedule": "model: {{use: mlp_score, {}}}",
     }
     if entry.kind in homes and "\n" not in example and example.startswith((f"{entry.kind}:", "generator:")):
         example = homes[entry.kind].format(example)

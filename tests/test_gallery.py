@@ -8,7 +8,7 @@ import ebmkit
 
 GALLERY = sorted((Path(__file__).parents[1] / "specs/gallery").glob("*.yaml"))
 #: Those that take a few seconds.
-BRIEF = {"hmc-correlated-gaussian"}
+BRIEF = {"hmc-correlated-gaussian", "reverse-ou-error", "reverse-sde-far-modes"}
 
 each = pytest.mark.parametrize("spec", GALLERY, ids=lambda path: path.stem)
 

@@ -31,6 +31,7 @@ VERBS = {
         "new": "Write a new spec to begin with.",
         "validate": "Find all mistakes of specs, without running anything.",
         "resolve": "Show a spec with every default, and where each value comes from.",
+        "schedule": "Noise levels that suit your data.",
         "schema": "Write the JSON Schema that lets editors complete and check specs.",
     },
     "Components": {

@@ -153,11 +153,13 @@ class Duration(click.ParamType[float]):
         return seconds
 
 
-def load_plan(spec: str, sets: Sequence[str | Source], unsets: Sequence[str], plugins: Sequence[str]) -> Plan:
-    """The plan of a spec; mistakes travel to the group, which shows them."""
+def load_plan(
+    spec: str, sets: Sequence[str | Source], unsets: Sequence[str], plugins: Sequence[str], *, idle: bool = False
+) -> Plan:
+    """The plan of a spec; mistakes travel to the group, which shows them. May it have nothing to do?"""
     from ebmkit.load import load_spec
 
-    return load_spec(spec, sets=sets, unsets=unsets, plugins=plugins)
+    return load_spec(spec, sets=sets, unsets=unsets, plugins=plugins, idle=idle)
 
 
 def full_registry(plugins: Sequence[str]) -> Registry:

@@ -45,13 +45,18 @@ def _because(plan: Plan, dotted: str) -> str:
     path = read_path(dotted, "--why")
     value: Any = plan.resolved
     owner: Any = None if path[0] == "parts" else plan.spec
+    origin_path: tuple[str | int, ...] = ()
     for depth, key in enumerate(path):
+        if isinstance(value, str) and value.startswith("$"):  # a shared object is written out once, under `parts:`
+            origin_path = ("parts", value[1:])
+            value = plan.resolved["parts"][value[1:]]
         if key not in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
             raise _nothing_there(value, path, depth)
-        value = value[key]
+        value, origin_path = value[key], (*origin_path, key)
         if depth < len(path) - 1:
             owner = owner[key] if isinstance(key, int) else getattr(owner, key, owner)
-    origin = plan.origins.get(path) or plan.origins.get((*path, "use")) or plan.origins.get((*path, 0)) or "its parts"
+    places = (origin_path, (*origin_path, "use"), (*origin_path, 0))
+    origin = next((plan.origins[place] for place in places if place in plan.origins), "its parts")
     lines = [f"{dotted} = {scalar(value)}", f"  from  {origin}"]
     meaning = _meaning(owner, str(path[-1]))
     return "\n".join([*lines, *([f"  means {meaning}"] if meaning else [])])

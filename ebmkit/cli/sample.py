@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,11 +16,28 @@ from ebmkit.cli.run import carry_out, runs_dir_option
 from ebmkit.place import Source
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.view import View
     from ebmkit.plan import Plan
 
 #: Flat samples; and chain by chain, as arviz reads them.
 FLAT, CHAINS = (".npy", ".npz", ".csv", ".safetensors"), ".json"
 SUFFIXES = (*FLAT, CHAINS)
+
+
+class Asked(NamedTuple):
+    """What samples are to have, or which noise is to be taken off given states."""
+
+    label: int | None
+    inpaint: Path | None
+    denoise: Path | None
+    sigma: float | None
+
+    def options(self) -> list[str]:
+        """Those that were given."""
+        names = ("--condition", "--inpaint", "--denoise", "--sigma")
+        return [name for name, value in zip(names, self, strict=True) if value is not None]
 
 
 @click.command("sample")
@@ -31,6 +50,20 @@ SUFFIXES = (*FLAT, CHAINS)
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Another seed than the run's, for other samples.")
 @click.option("--plot", type=click.Path(path_type=Path), help="With --out: also draw a picture of them (.png).")
+@click.option("--condition", "label", type=int, metavar="LABEL", help="With --out: samples of this label.")
+@click.option(
+    "--inpaint",
+    type=click.Path(path_type=Path),
+    metavar="FILE.npz",
+    help="With --out: samples that are 'x' where 'mask' is true; as many as the file has states.",
+)
+@click.option(
+    "--denoise",
+    type=click.Path(path_type=Path),
+    metavar="FILE.npz",
+    help="With --out and --sigma: no samples, but the states 'x' of the file without their noise.",
+)
+@click.option("--sigma", type=float, metavar="S", help="With --denoise: standard deviation of the noise.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @runs_dir_option
 @click.option("--quiet", is_flag=True, help="Print the folder of a run, and nothing else.")
@@ -43,6 +76,10 @@ def command(
     out: Path | None,
     seed: int | None,
     plot: Path | None,
+    label: int | None,
+    inpaint: Path | None,
+    denoise: Path | None,
+    sigma: float | None,
     force: bool,
     runs_dir: Path,
     quiet: bool,
@@ -54,14 +91,16 @@ def command(
 
     With --out they go to a file. Without, a spec is carried out as 'ebmkit run' does, with a folder and a report.
     """
+    asked = Asked(label, inpaint, denoise, sigma)
     _check_files(out, plot, force)
+    _check_options(asked, out, count, seed)
     folder = run_folder(Path(target)) if Path(target).is_dir() else None
     if folder and out is None:
         raise click.UsageError(f"{folder} was run; --out says where its samples go, and its report is in it")
     if folder and (sets or unsets):
         raise click.UsageError(f"{folder} was run as its spec says; --set and --unset change specs")
-    asked = {"-n": ("samples", count), "--seed": ("seed", seed)} if out is None else {}
-    flags = [Source(flag, f"{key}={value}") for flag, (key, value) in asked.items() if value is not None]
+    changes = {"-n": ("samples", count), "--seed": ("seed", seed)} if out is None else {}
+    flags = [Source(flag, f"{key}={value}") for flag, (key, value) in changes.items() if value is not None]
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, [*sets, *flags], unsets, plugins)
     if not folder and plan.spec.train:
         raise click.UsageError(f"{target} has to be trained: 'ebmkit run {target}', then sample the folder of that run")
@@ -73,7 +112,8 @@ def command(
             f"{out} is to hold chains with the draws of each, and {target} has no 'chains:', so that every sample is "
             "the end of a chain of its own; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
         )
-    _write(plan, folder, count or plan.spec.samples, seed, out, plot, say=_nothing if quiet else click.echo)
+    _check_fit(target, plan, asked)
+    _write(plan, folder, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
 
 
 def _nothing(line: str, *, err: bool = False) -> None: ...
@@ -91,36 +131,136 @@ def _check_files(out: Path | None, plot: Path | None, force: bool) -> None:
             raise click.UsageError(f"{path} exists; --force overwrites it")
 
 
+def _check_options(asked: Asked, out: Path | None, count: int | None, seed: int | None) -> None:
+    """Whether what is asked for goes together."""
+    if out is None and (options := asked.options()):
+        raise click.UsageError(f"{options[0]} goes with --out, which says where the result goes")
+    if asked.inpaint and asked.denoise:
+        raise click.UsageError("--inpaint draws what is missing and --denoise draws nothing: one at a time")
+    if (asked.denoise is None) != (asked.sigma is None):
+        raise click.UsageError("--denoise and --sigma go together: the noise is taken to have that standard deviation")
+    if asked.sigma is not None and not 0 < asked.sigma < inf:
+        raise click.BadParameter(f"{asked.sigma} is not a positive number", param_hint="--sigma")
+    if asked.denoise:
+        for name, value in (("-n", count), ("--seed", seed)):
+            if value is not None:
+                raise click.UsageError(f"{name} is about samples, and --denoise draws none")
+        if out and out.suffix == CHAINS:
+            raise click.UsageError(f"{out} is to hold chains, and --denoise makes none; write to a .npz")
+
+
+def _check_fit(target: str, plan: Plan, asked: Asked) -> None:
+    """Whether model and sampler can do what is asked for."""
+    model, sampler = plan.spec.model, plan.chain_sampler
+    if asked.label is not None:
+        if not model.labelled:
+            raise click.UsageError(
+                f"--condition: model '{model.component_name}' of {target} takes no labels; one with 'classes' does"
+            )
+        classes = getattr(model, "classes", None)
+        if asked.label < 0 or (classes is not None and asked.label >= classes):
+            known = f"0 to {classes - 1}" if classes else "from 0 on"
+            raise click.BadParameter(f"there is no label {asked.label}: they are {known}", param_hint="--condition")
+    if asked.inpaint and not (sampler and sampler.one_way):
+        with_it = f"sampler '{sampler.component_name}' of {target} does not" if sampler else f"{target} has no sampler"
+        raise click.UsageError(
+            f"--inpaint needs a sampler that goes once from noise to samples, as 'annealed_langevin' and 'reverse_sde' "
+            f"do, and {with_it}"
+        )
+    if asked.denoise:
+        if model.space != "real" or not model.offers & {"gradient", "score"}:
+            raise click.UsageError(
+                f"--denoise follows a score, and model '{model.component_name}' of {target} has none"
+            )
+        if model.labelled and asked.label is None:
+            raise click.UsageError(
+                f"--denoise: model '{model.component_name}' takes labels; say which with --condition"
+            )
+
+
 def _write(
     plan: Plan,
     folder: Path | None,
-    count: int,
+    count: int | None,
     seed: int | None,
+    asked: Asked,
     out: Path,
     plot: Path | None,
     say: Callable[..., None],
 ) -> None:
     # These import torch: only after everything was found to be right.
-    from ebmkit.engine.mixing import findings, verdict
-    from ebmkit.engine.sampling import view_of
+    from ebmkit.engine.given import Given, read_given, read_states
+    from ebmkit.engine.sampling import denoised, view_of
     from ebmkit.engine.signals import Signals
-    from ebmkit.export import write_draws, write_samples
 
+    tell = partial(click.echo, err=True)
     with Signals():
-        view = view_of(plan, folder, samples=count, seed=seed, say=partial(click.echo, err=True))
+        if asked.denoise and asked.sigma is not None:
+            with _blaming("--denoise"):
+                noisy = read_states(asked.denoise, plan.event)
+            view = view_of(plan, folder, say=tell)
+            with _blaming("--sigma"):
+                x = denoised(view, noisy, asked.sigma, asked.label)
+            _keep(view, x, f"{len(x):,} denoised states", out, plot, partial(_pairs, view, noisy, None, x), say)
+            return
+        given = Given(asked.label)
+        if asked.inpaint:
+            with _blaming("--inpaint"):
+                given = read_given(asked.inpaint, plan.event, asked.label)
+        if given.known is not None:
+            count = count or len(given.known)
+        count = count or plan.spec.samples
+        view = view_of(plan, folder, samples=count, seed=seed, given=given, say=tell)
         x = view.samples(count)
-        if out.suffix == CHAINS:
-            assert view.draws is not None
-            write_draws(out, view.draws.x, view.draws.seen)
-        else:
-            write_samples(out, x)
-        say(f"{count:,} samples  {out}")
-        if view.draws:
-            for line in (f"chains: {verdict(view)}", *(f"warning: {finding}" for finding in findings(view))):
-                say(line, err=True)
-        if plot:
-            from ebmkit.report.summary import draw_summary
-            from ebmkit.storage import write_bytes
+        known, mask = given.known, given.mask
+        picture = partial(_summary, view) if known is None else partial(_pairs, view, known, mask, x)
+        _keep(view, x, f"{count:,} samples", out, plot, picture, say)
 
-            write_bytes(plot, draw_summary(view))
-            say(f"picture  {plot}")
+
+def _keep(
+    view: View,
+    x: Tensor,
+    words: str,
+    out: Path,
+    plot: Path | None,
+    picture: Callable[[], bytes],
+    say: Callable[..., None],
+) -> None:
+    """Write what was made, and a picture where one is wanted."""
+    from ebmkit.engine.mixing import findings, verdict
+    from ebmkit.export import write_draws, write_samples
+    from ebmkit.storage import write_bytes
+
+    if out.suffix == CHAINS:
+        assert view.draws is not None
+        write_draws(out, view.draws.x, view.draws.seen)
+    else:
+        write_samples(out, x)
+    say(f"{words}  {out}")
+    if view.draws:
+        for line in (f"chains: {verdict(view)}", *(f"warning: {finding}" for finding in findings(view))):
+            say(line, err=True)
+    if plot:
+        write_bytes(plot, picture())
+        say(f"picture  {plot}")
+
+
+def _summary(view: View) -> bytes:
+    from ebmkit.report.summary import draw_summary
+
+    return draw_summary(view)
+
+
+def _pairs(view: View, given: Tensor, mask: Tensor | None, made: Tensor) -> bytes:
+    from ebmkit.report.pairs import draw_pairs
+
+    return draw_pairs(view, given, mask, made)
+
+
+@contextmanager
+def _blaming(option: str) -> Iterator[None]:
+    """What is wrong with the value of an option is told with its name."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from error

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from ebmkit.kinds import Schedule
-    from ebmkit.nets.conditional import Conditional
+    from ebmkit.nets.conditional import Conditional, Level
 
 #: What `torch.autograd.grad` calls behind its checks, which take a fifth of the time of a small network.
 _backward = torch.autograd.Variable._execution_engine.run_backward
@@ -72,7 +72,7 @@ class Energy:
         )
         return energy.detach(), gradient
 
-    def score(self, x: Tensor, level: Tensor) -> Tensor:
+    def score(self, x: Tensor, level: Level) -> Tensor:
         """The score at a noise level or a time, of a network that is conditioned on one; without a graph."""
         self.evaluations += 1
         with torch.no_grad():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
-#: `dy/dt (B, n)` at times `()` or `(B,)` and points `(B, n)`.
-Field: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+#: `dy/dt (B, n)` at a time, or at one for each of the points, `(B,)`, and at points `(B, n)`.
+Field: TypeAlias = Callable[[Any, Tensor], Tensor]
 
 
 class Tableau(NamedTuple):
@@ -44,17 +44,19 @@ DOPRI5 = Tableau(
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
 
 
-def runge_kutta(field: Field, tableau: Tableau, t: Tensor, y: Tensor, h: Tensor) -> tuple[Tensor, list[Tensor]]:
-    """One step from t of length h, each `()` or `(B,)`, of either sign: where it leads, and the slopes seen."""
+def runge_kutta(
+    field: Field, tableau: Tableau, t: float | Tensor, y: Tensor, h: float | Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    """One step from t of length h, numbers or `(B,)`, of either sign: where it leads, and the slopes seen."""
     slopes: list[Tensor] = []
     for node, row in zip(tableau.nodes, tableau.matrix, strict=True):
         slopes.append(field(t + node * h, y + _combined(row, slopes, h) if row else y))
     return y + _combined(tableau.weights, slopes, h), slopes
 
 
-def _combined(weights: tuple[float, ...], slopes: list[Tensor], h: Tensor) -> Tensor:
+def _combined(weights: tuple[float, ...], slopes: list[Tensor], h: float | Tensor) -> Tensor:
     first, *others = (weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight)
-    return sum(others, first) * h.unsqueeze(-1)
+    return sum(others, first) * (h if isinstance(h, float) else h.unsqueeze(-1))
 
 
 def integrate(field: Field, y: Tensor, start: float, end: float, tolerance: float, tries: int) -> Tensor:

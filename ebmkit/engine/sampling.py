@@ -7,20 +7,25 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
+from torch import Tensor
 
 from ebmkit.build import build
 from ebmkit.engine import checkpoint
+from ebmkit.engine.blame import Blame, called
 from ebmkit.engine.divergence import explain
 from ebmkit.engine.draws import Draws
+from ebmkit.engine.given import Given
 from ebmkit.engine.history import History
 from ebmkit.engine.state import fitting, restore_weights
 from ebmkit.engine.streams import Streams
 from ebmkit.engine.view import View
-from ebmkit.errors.running import Drifted, StorageFailed
+from ebmkit.errors.running import Diverged, Drifted, StorageFailed
 from ebmkit.lock import data_files, drift
 from ebmkit.plan import Plan
+from ebmkit.schedules.process import level_of, signal_and_noise
 from ebmkit.storage import storing
 
 
@@ -30,11 +35,13 @@ def view_of(
     *,
     samples: int | None = None,
     seed: int | None = None,
+    given: Given | None = None,
     say: Callable[[str], None] = print,
 ) -> View:
     """A view with the weights and the history of `run_folder`, or of a model that needs no training.
 
-    With the seed of the run, and as many samples, it draws the very samples that the run kept.
+    With the seed of the run, and as many samples, it draws the very samples that the run kept; unless something is
+    `given` that they are to have.
     """
     if samples is not None:
         plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
@@ -51,7 +58,33 @@ def view_of(
             history.restore(saved.values["history"])
         history.step = saved.step
     streams = Streams(plan.spec.seed if seed is None else seed, parts.device)
-    return View(plan, parts, streams, history, run_folder)
+    view = View(plan, parts, streams, history, run_folder)
+    view.given = given
+    return view
+
+
+def denoised(view: View, noisy: Tensor, sigma: float, label: int | None = None) -> Tensor:
+    """Tweedie's formula: the mean of clean states x, given states y = x + sigma xi.
+
+        E[x | y] = y + sigma^2 s(y),    s the score of noised states
+
+    A conditioned model has it at the level where noise / signal is sigma, in units in which y is signal y; a plain one
+    is taken to be one of states with that noise. A ValueError says that a model was not trained for so much.
+    """
+    y, schedule, level, signal = noisy.to(view.parts.device, view.parts.dtype), view.schedule, None, 1.0
+    if schedule is not None:
+        level = level_of(schedule, sigma)
+        signal, _ = signal_and_noise(schedule, level)
+    labels = None if label is None else torch.full((len(y),), label, device=y.device)
+    with Blame(view.plan, ("model",)):
+        clean = y + sigma**2 * signal * view.score(signal * y, level, labels)
+    if wrong := len(y) - int(clean.flatten(1).isfinite().all(1).sum()):
+        raise Diverged(
+            f"{called(view.plan, ('model',))}: {wrong} of {len(y)} denoised states are not finite",
+            view.plan.place(("model",)),
+            help="are the noisy ones in the units of the data?",
+        )
+    return clean
 
 
 def give_kept_samples(view: View, run_folder: Path) -> None:

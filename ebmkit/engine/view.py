@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from ebmkit.build import Parts
 from ebmkit.engine.blame import Blame, called
@@ -100,12 +101,14 @@ class View:
         """Whole numbers beside the points of a split, or None for data without."""
         return self.parts.train_labels if split == "train" else self.parts.test_labels
 
-    def energy(self, x: Tensor) -> Tensor:
-        """Energies `(B,)`, without a graph."""
-        with frozen(self.parts.evaluated) as energy:
-            return torch.cat(
-                [energy(block) for block in torch.split(x.to(self.parts.device, self.parts.dtype), self._rows())]
-            )
+    def energy(self, x: Tensor, level: float | None = None) -> Tensor:
+        """Energies `(B,)`, without a graph; of a conditioned model at a noise level or time, by default the least."""
+        blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self._rows())
+        with frozen(self.parts.evaluated) as energy, torch.no_grad():
+            if self.schedule is None:
+                return torch.cat([energy(block) for block in blocks])
+            at = blocks[0].new_full((), least_noise(self.schedule) if level is None else level)
+            return torch.cat([energy.module(block, at) for block in blocks])
 
     @property
     def has_score(self) -> bool:
@@ -130,7 +133,7 @@ class View:
                 return torch.cat([-energy.value_and_grad(block)[1] for block in blocks])
             module = cast("Conditional", energy.module)
             at = x.new_full((), least_noise(self.schedule) if level is None else level).to(blocks[0])
-            named = [None] * len(blocks) if labels is None else torch.split(labels.to(x.device), self._rows())
+            named = [None] * len(blocks) if labels is None else torch.split(labels.to(blocks[0].device), self._rows())
             return torch.cat([module.score(block, at, some) for block, some in zip(blocks, named, strict=True)])
 
     def starts(self, n: int) -> Tensor:
@@ -139,6 +142,35 @@ class View:
         sizes = [min(n - first, rows) for first in range(0, n, rows)]
         rng = self.streams.generator(f"starts/{self.step}")
         return torch.cat([starts.draw(self._like(size, rng), rng) for size in sizes])
+
+    def inpainted(self, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None = None) -> Tensor:
+        """States `(n, *event)` that are `known` where the mask, of the shape of one, is true, and else as the spec's
+        sampler draws them. Where the model takes labels, `labels` are those of the states."""
+        sampler, rows, blocks = self._from_noise(), self._rows(), []
+        for first in range(0, len(known), rows):
+            start = known[first : first + rows].to(self.parts.device, self.parts.dtype)
+            module = self._told(None if labels is None else labels[first : first + rows].to(start.device))
+            given = Given(known=start, mask=mask)
+            hold = given.holder(0, start, self.schedule)
+            blocks.append(given.kept(run_chain(sampler, module, start, rng, hold=hold).x))
+        return torch.cat(blocks)
+
+    def way(self, n: int, moments: int, rng: Generator) -> list[tuple[float | None, Tensor]]:
+        """How `n` new chains go from noise to samples: noise level or time, and states, at so many moments evenly from
+        the first step to the last. The level is None where states are clean."""
+        sampler = self._from_noise()
+        wanted = {round(k * sampler.steps / (moments - 1)) for k in range(moments)}
+        seen = itertools.count()
+        found: list[tuple[float | None, Tensor]] = []
+
+        def record(state: Any, rng: Generator) -> Any:
+            if next(seen) in wanted:
+                found.append((state.level, state.x.clone()))
+            return state
+
+        start = torch.zeros(n, *self.event, device=self.parts.device, dtype=self.parts.dtype)
+        run_chain(sampler, self._told(self._labels(n, rng)), start, rng, hold=record)
+        return found
 
     def give(self, samples: Tensor, traces: dict[str, Tensor], draws: Draws | None = None) -> None:
         """Let samples that were drawn before stand for those of this step."""
@@ -207,15 +239,25 @@ class View:
             rng = self.streams.generator(f"samples/{self.step}/{first}")
             count = min(n - first, rows)
             start, labels = self._begin(starts, count, rng), self._labels(count, rng)
-            module = self.parts.evaluated
-            if labels is not None:
-                module = Labelled(cast("Conditional", module), labels)
             hold = self.given.holder(first, start, self.schedule) if self.given else None
+            module = self._told(labels)
             chain = run_chain(sampler, module, start, rng, traces=True, on_step=self._count, hold=hold)
-            blocks.append(chain.x)
+            blocks.append(self.given.kept(chain.x, first) if self.given else chain.x)
             traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
         self.traces = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
         return torch.cat(blocks)
+
+    def _from_noise(self) -> Sampler:
+        """The sampler of the spec, where its chains go once from noise to a sample, wherever they begin."""
+        sampler = self.plan.chain_sampler
+        if sampler is None or not sampler.one_way or self.schedule is None:
+            raise ValueError("the spec has no sampler whose chains go from noise to samples, as 'reverse_sde' has")
+        return sampler
+
+    def _told(self, labels: Tensor | None) -> nn.Module:
+        """The model as chains see it, which know nothing of labels."""
+        module = self.parts.evaluated
+        return module if labels is None else Labelled(cast("Conditional", module), labels)
 
     def _labels(self, n: int, rng: Generator) -> Tensor | None:
         """Labels of so many samples, for a model that takes some: the one that is wanted, or as the data have them."""

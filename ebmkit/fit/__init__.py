@@ -9,7 +9,7 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.fit.chains import chain_misfits, sampler_misfits, start_misfits
 from ebmkit.fit.metrics import expectation_misfits, metric_misfits, stop_misfits
 from ebmkit.fit.places import Places, event_of
-from ebmkit.fit.states import data_misfits, section_misfits, shape_misfits
+from ebmkit.fit.states import data_misfits, idle_misfits, section_misfits, shape_misfits
 from ebmkit.fit.training import (
     ability_misfits,
     model_misfits,
@@ -25,12 +25,14 @@ from ebmkit.spec import walk
 __all__ = ["event_of", "misfits"]
 
 
-def misfits(checked: Checked) -> Iterator[EbmkitError]:
-    """Everything that cannot work, before anything is built."""
+def misfits(checked: Checked, *, idle: bool = False) -> Iterator[EbmkitError]:
+    """Everything that cannot work, before anything is built; that there is nothing to do too, unless that is `idle`."""
     here = Places(checked)
     unreadable = list(data_misfits(checked, here))
     yield from unreadable
     yield from section_misfits(checked, here)
+    if not idle:
+        yield from idle_misfits(checked, here)
     if unreadable:
         return  # the rest depends on the shape of a state
     yield from shape_misfits(checked, here)

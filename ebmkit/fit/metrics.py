@@ -14,12 +14,15 @@ from ebmkit.errors.fit import (
     UnknownMeasurement,
     Unsuitable,
 )
-from ebmkit.fit.places import Places, called, conditioned, event_of
+from ebmkit.fit.places import MODELS, USUAL, Places, called, conditioned, event_of
 from ebmkit.kinds import Metric
 from ebmkit.suggest import did_you_mean
 
 #: What `engine/draws.py` keeps of the steps of long chains.
 KEPT_OF_LONG_CHAINS = frozenset({"energy", "acceptance", "divergence"})
+
+#: What a metric needs that is no ability of the model.
+OF_THE_RUN = frozenset({"samples", "data", "chains", "labels", "truth", "reverse_sde"})
 
 
 def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
@@ -48,7 +51,8 @@ def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             yield SectionMissing(
                 f"{called(metric)} needs samples, and there is no 'sampler:'",
                 place,
-                help="the objective has no sampler of its own; add 'sampler: langevin' to the spec",
+                help="the objective has no sampler of its own; add "
+                f"'sampler: {USUAL['sampler', spec.model.conditioning]}' to the spec",
             )
         if "chains" in metric.needs and not spec.chains:
             yield SectionMissing(
@@ -87,8 +91,16 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: Places) -
             other=here("model"),
             other_label=f"{called(model)} with states of shape {event}",
         )
-    lacking = sorted(metric.needs - {"samples", "data", "chains", "labels", "truth"} - model.offers)
-    if lacking:
+    lacking = sorted(metric.needs - OF_THE_RUN - model.offers)
+    if "energy" in metric.needs and model.conditioning is not None:
+        yield ConditioningMismatch(
+            f"{called(metric)} reads the energy of x, and {called(model)} takes {conditioned(model.conditioning)}",
+            here("evaluate", position),
+            other=here("model"),
+            other_label=f"takes {conditioned(model.conditioning)}",
+            help=f"use {MODELS[None]}",
+        )
+    elif lacking:
         yield AbilityMissing(
             f"{called(metric)} needs '{', '.join(lacking)}', which {called(model)} does not offer",
             here("evaluate", position),
@@ -96,19 +108,20 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: Places) -
             other=here("model"),
             other_label=f"offers {', '.join(sorted(model.offers))}",
         )
-    if "energy" in metric.needs and model.conditioning is not None:
-        yield ConditioningMismatch(
-            f"{called(metric)} works with {conditioned(None)}, {called(model)} is {conditioned(model.conditioning)}",
-            here("evaluate", position),
-            other=here("model"),
-            other_label=f"conditioned on {model.conditioning}",
-        )
     yield from _traced(position, metric, checked, here)
 
 
 def _traced(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Do the chains that draw samples report what the metric reads?"""
+    """Do the chains that draw samples go as the metric knows them, and report what it reads?"""
     spec, sampler = checked.spec, checked.spec.chain_sampler
+    if "reverse_sde" in metric.needs and (sampler is None or sampler.component_name != "reverse_sde"):
+        yield Unsuitable(
+            f"{called(metric)} works out the chains of sampler 'reverse_sde', and "
+            + ("there is no 'sampler:'" if sampler is None else f"here is {called(sampler)}"),
+            here("evaluate", position),
+            other=here("sampler") if spec.sampler else None,
+            other_label="other chains",
+        )
     if sampler is None:
         return
     if silent := sorted(metric.traces - sampler.traces):

@@ -5,7 +5,25 @@ from __future__ import annotations
 from ebmkit.check import Checked
 from ebmkit.component import Component
 from ebmkit.kinds import Event
+from ebmkit.kinds.model import Conditioning
 from ebmkit.place import Place
+
+#: Of each kind one that works with models that are conditioned so, for advice.
+USUAL: dict[tuple[str, Conditioning], str] = {
+    ("objective", None): "denoising_score_matching",
+    ("objective", "sigma"): "noise_conditional_score_matching",
+    ("objective", "time"): "sde_score_matching",
+    ("sampler", None): "langevin",
+    ("sampler", "sigma"): "annealed_langevin",
+    ("sampler", "time"): "reverse_sde",
+}
+
+#: Models that are conditioned so, for advice.
+MODELS: dict[Conditioning, str] = {
+    None: "a model without a schedule, such as 'mlp'",
+    "sigma": "a model with a schedule of noise levels: {use: mlp_score, schedule: geometric}",
+    "time": "a model with a schedule in time: {use: mlp_score, schedule: vp}",
+}
 
 
 class Places:
@@ -24,7 +42,7 @@ def called(component: Component) -> str:
 
 
 def conditioned(on: str | None) -> str:
-    return f"a model conditioned on {on}" if on else "a model without conditioning"
+    return {"sigma": "a noise level sigma", "time": "a time t"}.get(on or "", "nothing") + " beside x"
 
 
 def event_of(checked: Checked) -> Event | None:

@@ -63,7 +63,10 @@ def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             here("objective"),
             help="train: {steps: 1000}",
         )
-    elif not spec.sampler:
+
+
+def idle_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    if not (checked.spec.train or checked.spec.objective or checked.spec.sampler):
         yield SectionMissing(
             "there is nothing to do: no 'train:' and no 'sampler:'",
             here("model"),

@@ -16,7 +16,7 @@ from ebmkit.errors.fit import (
     SpaceMismatch,
     Unsuitable,
 )
-from ebmkit.fit.places import Places, called, conditioned, event_of
+from ebmkit.fit.places import MODELS, USUAL, Places, called, conditioned, event_of
 from ebmkit.kinds import Metric, Noise, Objective, Sampler, Schedule
 from ebmkit.place import Path
 
@@ -24,23 +24,28 @@ from ebmkit.place import Path
 def ability_misfits(
     path: Path, component: Sampler | Objective, checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
-    model = checked.spec.model
-    lacking = sorted(component.needs - model.offers)
-    if lacking:
+    model, objective = checked.spec.model, checked.spec.objective
+    if path[1:] and path[0] == "objective" and objective and objective.conditioning != model.conditioning:
+        return  # another objective brings other samplers
+    if component.conditioning != model.conditioning:
+        kind = component.component_kind
+        yield ConditioningMismatch(
+            f"{called(component)} gives a model {conditioned(component.conditioning)}, and {called(model)} takes "
+            f"{conditioned(model.conditioning)}",
+            here(*path),
+            label=f"gives {conditioned(component.conditioning)}",
+            other=here("model"),
+            other_label=f"takes {conditioned(model.conditioning)}",
+            help=f"use {kind} '{USUAL[kind, model.conditioning]}', or {MODELS[component.conditioning]}",
+        )
+        return  # what another one needs is not known
+    if lacking := sorted(component.needs - model.offers):
         yield AbilityMissing(
             f"{called(component)} needs '{', '.join(lacking)}', which {called(model)} does not offer",
             here(*path),
             label=f"needs {', '.join(lacking)}",
             other=here("model"),
             other_label=f"offers {', '.join(sorted(model.offers))}",
-        )
-    if component.conditioning != model.conditioning:
-        yield ConditioningMismatch(
-            f"{called(component)} works with {conditioned(component.conditioning)}, "
-            f"{called(model)} is {conditioned(model.conditioning)}",
-            here(*path),
-            other=here("model"),
-            other_label=f"conditioned on {model.conditioning or 'nothing'}",
         )
 
 
@@ -75,7 +80,7 @@ def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         yield SectionMissing(
             f"{called(model)} has a schedule that takes 'sigma_max' from data, and there is no 'data:'",
             here("model", "schedule"),
-            help="write a number in place of 'auto'",
+            help="give it a number, as in {use: geometric, sigma_max: 10.0}",
         )
     if model.labelled and not (data and data.labelled):
         yield Unsuitable(
@@ -83,6 +88,7 @@ def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             here("model", "classes"),
             other=here("data") if data else None,
             other_label="no labels",
+            help="leave out 'classes' to learn without labels",
         )
 
 

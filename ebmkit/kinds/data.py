@@ -47,3 +47,11 @@ class Data(Component, ABC):
     def files(self) -> tuple[Path, ...]:
         """The files that are read, so that a run notices when one of them has changed."""
         return ()
+
+    def missing(self) -> tuple[Path, ...]:
+        """Those of them that are not here. Data that know their shape without them can be rehearsed, and not run."""
+        return tuple(path for path in self.files() if not path.exists())
+
+    def origin(self) -> str:
+        """Where the files come from and where they belong, told to whoever lacks one."""
+        return ""

@@ -25,7 +25,8 @@ class Metric(Component, ABC):
     component_kind: ClassVar[str] = "metric"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     #: Of `samples` (model samples are drawn), `chains` (by few long chains), `data` (there must be held-out points),
-    #: `labels` (which have labels), `truth` (whose density is known) and what the model must offer.
+    #: `labels` (which have labels), `truth` (whose density is known), `reverse_sde` (that is the sampler) and what the
+    #: model must offer.
     needs: ClassVar[frozenset[str]] = frozenset()
     #: What the chains that draw the samples must report (see `Sampler.traces`).
     traces: ClassVar[frozenset[str]] = frozenset()

@@ -48,18 +48,24 @@ class Model(Component, ABC):
     A module on binary or spin states has `unit_values`, the two values of a unit, the lower one first.
 
     The class says what all its models are and offer. Where parameters decide, as in a composition, `__post_init__` sets
-    `space` and `offers` on the instance (see `models/composition.py`), or `conditioning` and `labelled`
-    (`models/noised.py`).
+    `space` and `offers` on the instance (see `models/composition.py`).
     """
 
     component_kind: ClassVar[str] = "model"
     space: ClassVar[Space] = "real"
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
-    conditioning: ClassVar[Conditioning] = None
-    #: Whether the network takes a label beside x, which the data then have to have.
-    labelled: ClassVar[bool] = False
-    #: The noise that a conditioned model is made for. A parameter of such models.
+    #: The noise that a model is made for whose network takes a noise level, or a time. A parameter of such models.
     schedule: Schedule | None = None
+
+    @property
+    def conditioning(self) -> Conditioning:
+        """What the network takes beside x."""
+        return self.schedule.conditioning if self.schedule else None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether it takes a label too, which the data then have to have."""
+        return False
 
     def event(self) -> Event | None:
         """The shape that the parameters fix, or None for a model that takes the shape of its data."""

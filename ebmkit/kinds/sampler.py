@@ -75,4 +75,5 @@ class Sampler(Component, ABC):
 
     @abstractmethod
     def step(self, energy: Energy, state: Any, rng: Generator) -> tuple[State, StepInfo]:
-        """The chains one step later. `energy(x)` gives `(B,)`; `energy.value_and_grad(x)` gives both at one price."""
+        """The chains one step later. `energy(x)` gives `(B,)`; `energy.value_and_grad(x)` gives both at one price; and
+        `energy.score(x, level)` the score of a network with a noise level."""

@@ -31,6 +31,16 @@ def other_shape(target: Model, event: Event) -> str | None:
     return f"compares with model '{target.component_name}', whose states have shape {target.event()}"
 
 
+def other_score(model: Model) -> str | None:
+    """Why the score of a model cannot be compared with that of a target, in words that follow a metric's name; None if
+    it can."""
+    if not model.offers & {"gradient", "score"}:
+        return "compares scores, and the model has neither a gradient nor a score"
+    if model.labelled:
+        return "compares with a model that knows no labels, and this one takes some"
+    return None
+
+
 def build_target(target: Model, like: Any) -> nn.Module:
     """The module, the same one in every run, with the device and dtype of a tensor."""
     event = target.event()

@@ -9,8 +9,9 @@ from annotated_types import Ge, Gt, Lt
 from ebmkit.component import component
 from ebmkit.kinds import Event, Metric, Model, Space
 from ebmkit.lazy import torch
-from ebmkit.metrics.known_model import build_target, check_target, other_shape
+from ebmkit.metrics.known_model import build_target, check_target, other_score, other_shape
 from ebmkit.models.gaussian_mixture import GaussianMixture
+from ebmkit.schedules.process import least_noise, signal_and_noise
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,7 +27,8 @@ class ScoreError(Metric):
 
     over held-out data, and as `score_error_rare` over points that are uniform in the box which the held-out data span,
     where the target is less likely than at all but the least likely `quantile` of the data. Zero is perfect; a score of
-    zero everywhere has an error of one.
+    zero everywhere has an error of one. Of a model that is conditioned on noise, s is the score at the least noise; the
+    target has none, so that a perfect model too has an error, which `fisher_divergence` does not see.
 
     Parameters:
         target: what the data were drawn from: a model with a gradient whose parameters fix the shape of a state.
@@ -40,7 +42,7 @@ class ScoreError(Metric):
     """
 
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
-    needs: ClassVar[frozenset[str]] = frozenset({"data", "energy", "gradient"})
+    needs: ClassVar[frozenset[str]] = frozenset({"data"})
 
     target: Model = GaussianMixture()
     quantile: Annotated[float, Gt(0), Lt(1)] = 0.01
@@ -50,7 +52,7 @@ class ScoreError(Metric):
         check_target(self.target, "energy", "gradient")
 
     def refusal(self, event: Event, model: Model) -> str | None:
-        return other_shape(self.target, event)
+        return other_score(model) or other_shape(self.target, event)
 
     def results(self) -> tuple[str, ...]:
         return ("score_error", "score_error_rare")
@@ -74,9 +76,17 @@ class ScoreError(Metric):
         if not bool(rare.any()):
             raise ValueError(f"none of {self.points} points lies where data are rare; 'quantile' is too small")
         return {
-            "score_error": _relative(view.score(test), -at_data),
-            "score_error_rare": _relative(view.score(box)[rare], -at_box[rare]),
+            "score_error": _relative(_score(view, test), -at_data),
+            "score_error_rare": _relative(_score(view, box)[rare], -at_box[rare]),
         }
+
+
+def _score(view: View, x: Tensor) -> Tensor:
+    """The score of the data, or of data with the least noise that the model knows."""
+    if view.schedule is None:
+        return view.score(x)
+    signal, _ = signal_and_noise(view.schedule, least_noise(view.schedule))
+    return signal * view.score(signal * x)
 
 
 def _relative(score: Tensor, target: Tensor) -> float:

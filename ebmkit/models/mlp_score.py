@@ -8,7 +8,6 @@ from annotated_types import Ge, MinLen
 
 from ebmkit.component import component
 from ebmkit.kinds import Event, Model, Schedule
-from ebmkit.models.noised import condition
 from ebmkit.schedules.geometric import Geometric
 
 if TYPE_CHECKING:
@@ -45,8 +44,9 @@ class MLPScore(Model):
     activation: Literal["silu", "softplus", "gelu", "tanh", "relu"] = "silu"
     classes: Annotated[int, Ge(1)] | None = None
 
-    def __post_init__(self) -> None:
-        condition(self, self.schedule, self.classes)
+    @property
+    def labelled(self) -> bool:
+        return self.classes is not None
 
     def build(self, event: Event) -> NoisedScore:
         from math import prod

@@ -10,7 +10,6 @@ from ebmkit.component import component
 from ebmkit.kinds import Event, Model, Schedule
 from ebmkit.lazy import torch
 from ebmkit.models.covariance import Covariance, check_mixture, covariance_matrix
-from ebmkit.models.noised import condition
 from ebmkit.models.shape import check_shape
 from ebmkit.schedules.vp import VP
 
@@ -49,7 +48,6 @@ class NoisedMixtureModel(Model):
     def __post_init__(self) -> None:
         check_mixture(self.means, self.covariances, self.weights)
         check_shape(self.shape, len(self.means[0]))
-        condition(self, self.schedule)
 
     def event(self) -> Event:
         return self.shape or (len(self.means[0]),)

@@ -25,5 +25,6 @@ def other_image(event: Event, multipliers: Sequence[int]) -> str | None:
     halvings = len(multipliers) - 1
     for side in event[1:]:
         if side % 2**halvings:
-            return f"halves images {halvings} times, and {side} pixels cannot be; shorten 'multipliers' or resize them"
+            often = "once" if halvings == 1 else f"{halvings} times"
+            return f"halves images {often}, and {side} pixels cannot be; shorten 'multipliers' or resize them"
     return None

@@ -8,7 +8,6 @@ from annotated_types import Ge, MinLen
 
 from ebmkit.component import component
 from ebmkit.kinds import Event, Model, Schedule
-from ebmkit.models.noised import condition
 from ebmkit.models.unet_layers import check_channels, other_image
 from ebmkit.schedules.geometric import Geometric
 
@@ -49,7 +48,10 @@ class UNetScore(Model):
 
     def __post_init__(self) -> None:
         check_channels(self.channels)
-        condition(self, self.schedule, self.classes)
+
+    @property
+    def labelled(self) -> bool:
+        return self.classes is not None
 
     def refusal(self, event: Event) -> str | None:
         return other_image(event, self.multipliers)

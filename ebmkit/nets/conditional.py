@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from ebmkit.kinds import Schedule
+from ebmkit.schedules.process import signal_and_noise
+
+#: A noise level or a time, for all states or for each.
+Level: TypeAlias = float | Tensor
 
 
 class Conditional(nn.Module):
     """The scores of noised data, one for each level: `s(x, level) = d log q_level(x) / dx`.
 
-    A level is a sigma or a time, as `schedule` says, `()` for all states or `(B,)` for each.
+    A level is a sigma or a time, as `schedule` says: a number, with which chains are quickest, or a tensor `()` for all
+    states, or one of `(B,)` with a level for each.
     """
 
     #: Of a schedule of noise levels, those; saved with the weights, because they are what the weights were trained for.
@@ -32,17 +38,19 @@ class Conditional(nn.Module):
         if self.levels is not None:
             self.levels = self.schedule.levels().to(self.levels)
         if self.classes is not None and labels is not None:
-            (low, high), last = map(int, labels.aminmax()), self.classes - 1
-            if low < 0 or high > last:
-                wrong = low if low < 0 else high
-                raise ValueError(f"there is a label {wrong}, and the model has {last + 1} classes: 0 to {last}")
+            low, high = map(int, labels.aminmax())
+            if low < 0 or high >= self.classes:
+                wrong, last = low if low < 0 else high, self.classes - 1
+                raise ValueError(f"there is a label {wrong}, and 'classes' is {self.classes}: labels are 0 to {last}")
 
     @abstractmethod
-    def score(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         """`(B, *event)`, differentiable in the parameters, and in x where that is asked for."""
 
-    def noise_at(self, level: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Signal and noise at a level, in a shape that multiplies states like `x`."""
+    def noise_at(self, level: Level, x: Tensor) -> tuple[Any, Any]:
+        """Signal and noise at a level, plain numbers or in a shape that multiplies states like `x`."""
+        if not isinstance(level, Tensor):
+            return signal_and_noise(self.schedule, level)
         if self.schedule.conditioning == "sigma":
             signal, noise = torch.ones_like(level), level
         else:
@@ -58,7 +66,7 @@ class Conditional(nn.Module):
         return levels.to(torch.get_default_dtype())
 
 
-def score_of_energy(module: nn.Module, x: Tensor, level: Tensor, labels: Tensor | None) -> Tensor:
+def score_of_energy(module: nn.Module, x: Tensor, level: Level, labels: Tensor | None) -> Tensor:
     """Minus the gradient in x of `module(x, level, labels)`; with a graph where gradients are asked for."""
     wanted = torch.is_grad_enabled()
     with torch.enable_grad():
@@ -76,5 +84,5 @@ class Labelled(Conditional):
         self.levels = module.levels
         self.labels = labels
 
-    def score(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         return self.module.score(x, level, self.labels)

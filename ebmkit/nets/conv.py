@@ -27,6 +27,7 @@ class ConvEnergy(nn.Module):
         activation: str,
         power_iterations: int | None,
         base_scale: float | None,
+        outputs: int = 1,
     ) -> None:
         super().__init__()
         last_channels, height, width = shape_after(architecture.layers, event)
@@ -38,18 +39,23 @@ class ConvEnergy(nn.Module):
             for before, layer in zip(channels[:-1], architecture.layers, strict=True)
         )
         self.dense = Dense(widths, activation, power_iterations)
-        self.last = normalised(nn.Linear(widths[-1], 1), power_iterations)
+        self.last = normalised(nn.Linear(widths[-1], outputs), power_iterations)
         self.head = head
         self.activation = activation
         self.base_precision = 0.0 if base_scale is None else base_scale**-2
 
-    def forward(self, x: Tensor) -> Tensor:
+    def features(self, x: Tensor) -> Tensor:
+        """What the last layer gets, `(B, width)`."""
         function, _ = ACTIVATIONS[self.activation]
         h = x
         for convolution in self.convolutions:
             h = function(convolution(h))
         h = h.sum((2, 3)) if self.head == "sum" else h.flatten(1)
-        energy: Tensor = self.last(self.dense(h)).squeeze(1)
+        features: Tensor = self.dense(h)
+        return features
+
+    def forward(self, x: Tensor) -> Tensor:
+        energy = self.read(self.last(self.features(x)))
         if self.base_precision:
             energy = energy + self.base_precision / 2 * x.flatten(1).square().sum(1)
         return energy
@@ -69,9 +75,9 @@ class ConvEnergy(nn.Module):
         h = h.sum((2, 3)) if self.head == "sum" else h.flatten(1)
         h, connected = self.dense.climb(h)
         layer, weight = _unwrapped(self.last)
-        energy = F.linear(h, weight, layer.bias).squeeze(1)
+        energy, gradient = self.read_and_grad(F.linear(h, weight, layer.bias), weight)
 
-        gradient = self.dense.descend(weight.expand(len(x), -1), connected)
+        gradient = self.dense.descend(gradient, connected)
         gradient = gradient[..., None, None].expand(maps) if self.head == "sum" else gradient.view(maps)
         while convolved:  # each layer's memory goes as soon as it was used
             layer, weight, before, z, h = convolved.pop()
@@ -82,6 +88,14 @@ class ConvEnergy(nn.Module):
             energy = energy + self.base_precision / 2 * x.flatten(1).square().sum(1)
             gradient = gradient + self.base_precision * x
         return energy, gradient
+
+    def read(self, outputs: Tensor) -> Tensor:
+        """Outputs of the last layer `(B, outputs)` as energies `(B,)`: here there is one, which it is."""
+        return outputs.squeeze(1)
+
+    def read_and_grad(self, outputs: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """The same, and its gradient in what went into the last layer, whose weight this is."""
+        return outputs.squeeze(1), weight.expand(len(outputs), -1)
 
 
 def _unwrapped(layer: Any) -> tuple[Any, Tensor]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ebmkit.kinds import Schedule
-from ebmkit.nets.conditional import Conditional
+from ebmkit.nets.conditional import Conditional, Level
 
 
 class NoisedMixture(Conditional):
@@ -31,10 +31,10 @@ class NoisedMixture(Conditional):
             self.register_buffer(name, value.to(torch.get_default_dtype()))
         self.event = event
 
-    def forward(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         return -self._components(x, level)[0].logsumexp(0)
 
-    def score(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         log_heights, pull = self._components(x, level)
         score = torch.bmm(pull * log_heights.softmax(0).unsqueeze(2), self.axes.mT).sum(0)
         return -score.view_as(x)
@@ -43,12 +43,12 @@ class NoisedMixture(Conditional):
         """Means `(K, d)` and weights `(K,)` of the components."""
         return self.means, self.log_weights.exp()
 
-    def _components(self, x: Tensor, level: Tensor) -> tuple[Tensor, Tensor]:
+    def _components(self, x: Tensor, level: Level) -> tuple[Tensor, Tensor]:
         """Log heights `(K, B)`, and along the axes (x - mean) over the variance, `(K, B, d)`."""
         flat = x.flatten(1)
         signal, noise = self.noise_at(level, flat)
-        variance = signal.square() * self.variances.unsqueeze(1) + noise.square()
-        along = torch.bmm(flat - signal * self.means.unsqueeze(1), self.axes)
+        variance = self.variances.unsqueeze(1) * signal**2 + noise**2
+        along = torch.bmm(flat - self.means.unsqueeze(1) * signal, self.axes)
         pull = along / variance
         heights = (along * pull).sum(2) + variance.log().sum(2)
         return self.log_weights.unsqueeze(1) - heights / 2, pull

@@ -9,28 +9,24 @@ from torch import Tensor, nn
 
 from ebmkit.data.rows import plain_moments
 from ebmkit.kinds import Schedule
-from ebmkit.nets.conditional import Conditional, score_of_energy
+from ebmkit.nets.conditional import Conditional, Level, score_of_energy
 
 
 class Scaled(NamedTuple):
     """States at a level, in units in which a network sees the same spread at every level."""
 
-    away: Tensor  # x / signal - center
-    signal: Tensor
-    sigma: Tensor  # noise / signal
-    spread: Tensor  # sqrt(sigma^2 + scale^2)
-
-    @property
-    def inputs(self) -> Tensor:
-        return self.away / self.spread
+    inputs: Tensor  # (x - signal center) / spread
+    spread: Tensor  # of x, not of x / signal, which overflows where little signal is left
+    share: Tensor  # signal scale / noise
+    sigma: Tensor  # noise / signal, flat
 
 
 class NoisedNetwork(Conditional):
     """What scores and potentials share: a Gaussian N(center, scale^2 I) that is fitted to the data.
 
-    With y = x / signal and sigma = noise / signal, y is data plus noise of sigma. The score of the noised Gaussian is
+    At a level it is N(signal center, spread^2 I), with spread^2 = noise^2 + signal^2 scale^2, and its score is
 
-        -(y - center) / (sigma^2 + scale^2)
+        -(x - signal center) / spread^2
 
     and what is learnt is how the data differ from it. A network then never has to learn how large noise is, and sees
     inputs, and is asked for outputs, of about unit size at every level.
@@ -59,36 +55,38 @@ class NoisedNetwork(Conditional):
             if len(data) > 1 and spread > 0:
                 self.scale.copy_(spread.to(self.scale.dtype))
 
-    def _scaled(self, x: Tensor, level: Tensor) -> Scaled:
+    def _scaled(self, x: Tensor, level: Level) -> Scaled:
         signal, noise = self.noise_at(level, x)
-        sigma = noise / signal
-        return Scaled(x / signal - self.center, signal, sigma, (sigma.square() + self.scale.square()).sqrt())
+        wide = self.scale * signal
+        spread = (wide.square() + noise**2).sqrt()
+        away = x.sub(self.center, alpha=signal) if isinstance(signal, float) else x - signal * self.center
+        sigma = x.new_full((1,), noise / signal) if isinstance(signal, float) else (noise / signal).reshape(-1)
+        return Scaled(away / spread, spread, wide / noise, sigma)
 
 
 class NoisedScore(NoisedNetwork):
-    """`s(x, level) = (-away / spread^2 + scale / (sigma spread) F) / signal`, with a network F of states to states."""
+    """`s(x, level) = (-inputs + scale / sigma F(inputs)) / spread`, with a network F of states to states."""
 
-    def forward(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         at = self._scaled(x, level)
-        learnt = self.network(at.inputs, at.sigma.reshape(-1), labels)
-        score: Tensor = (learnt * (self.scale / at.sigma) - at.inputs) / (at.spread * at.signal)
-        return score
+        learnt: Tensor = self.network(at.inputs, at.sigma, labels)
+        return torch.addcmul(-at.inputs, learnt, at.share) / at.spread
 
-    def score(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         return self(x, level, labels)  # type: ignore[no-any-return]
 
 
 class NoisedPotential(NoisedNetwork):
-    """`E(x, level) = |away|^2 / (2 spread^2) - scale / sigma g`, with a network g of states to numbers.
+    """`E(x, level) = |inputs|^2 / 2 - scale / sigma g(inputs)`, with a network g of states to numbers.
 
     Its score has the form of `NoisedScore`, with the gradient of g in its inputs for F.
     """
 
-    def forward(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         at = self._scaled(x, level)
-        learnt = self.network(at.inputs, at.sigma.reshape(-1), labels)
-        energy: Tensor = at.inputs.flatten(1).square().sum(1) / 2 - (self.scale / at.sigma).reshape(-1) * learnt
+        learnt = self.network(at.inputs, at.sigma, labels)
+        energy: Tensor = at.inputs.flatten(1).square().sum(1) / 2 - at.share.reshape(-1) * learnt
         return energy
 
-    def score(self, x: Tensor, level: Tensor, labels: Tensor | None = None) -> Tensor:
+    def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         return score_of_energy(self, x, level, labels)

@@ -24,7 +24,8 @@ class Block(nn.Module):
         self.second_norm = nn.GroupNorm(GROUPS, after)
         self.second = nn.Conv2d(after, after, 3, padding=1)
         self.shortcut = nn.Conv2d(before, after, 1) if before != after else nn.Identity()
-        nn.init.zeros_(self.second.weight)  # a block begins as its shortcut, so that deep ones train from the start
+        for part in self.second.parameters():  # a block begins as its shortcut, so that deep ones train from the start
+            nn.init.zeros_(part)
 
     def forward(self, x: Tensor, embedded: Tensor) -> Tensor:
         h = self.first(F.silu(self.first_norm(x)))
@@ -63,7 +64,8 @@ class UNet(nn.Module):
             self.up.append(stage)
         self.last_norm = nn.GroupNorm(GROUPS, width + seen.pop())
         self.last = nn.Conv2d(width + widths[0], event[0], 3, padding=1)
-        nn.init.zeros_(self.last.weight)
+        for part in self.last.parameters():  # and the whole without anything that was learnt
+            nn.init.zeros_(part)
 
     def forward(self, x: Tensor, sigma: Tensor, labels: Tensor | None) -> Tensor:
         embedded = self.embedding(sigma, labels)

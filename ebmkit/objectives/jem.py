@@ -35,6 +35,8 @@ class JEM(Objective):
         sampler: draws from the model; one chain per data point.
         init: where those chains begin.
         energy_l2: factor of a penalty that keeps energies near zero, inside the generative term.
+        input_noise: standard deviation of Gaussian noise that is added to the data points of every batch, so that less
+            is learnt by heart; 0 adds none.
 
     Reference: Grathwohl et al., "Your classifier is secretly an energy based model and you should treat it like one",
     arXiv:1912.03263.
@@ -49,6 +51,7 @@ class JEM(Objective):
     sampler: Sampler = Langevin(steps=20)
     init: Init = Replay()
     energy_l2: Annotated[float, Ge(0)] = 0.1
+    input_noise: Annotated[float, Ge(0)] = 0.0
 
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)
@@ -62,6 +65,8 @@ class JEM(Objective):
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         assert context.labels is not None  # resolve promised
+        if self.input_noise:
+            batch = batch.add(torch.empty_like(batch).normal_(generator=context.rng), alpha=self.input_noise)
         logits = cast("Classifying", model).logits(batch)
         cross_entropy = torch.nn.functional.cross_entropy(logits, context.labels)
         if not self.weight:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.metrics.neighbours import neighbours
 from ebmkit.report.exact import exact_draws, has_exact
 from ebmkit.report.panel import Panel
 from ebmkit.report.style import number, small_axes, spread
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 SIDE = 8
 #: As many as say what is usual; data may lie in a file that is larger than the memory.
 POINTS = 2000
+#: Coordinates of pairs of images that are compared: a few seconds.
+WORK = 1 << 33
 
 
 def shape(event: Event) -> tuple[int, int, int] | None:
@@ -40,6 +45,8 @@ def panels(view: View) -> list[Panel]:
         found.append(Panel("samples", "Samples of the model", draw_samples))
         if not view.plan.spec.stages:
             found.append(Panel("moments", "Mean and spread of every pixel", draw_moments, wide=True))
+        if view.data("train") is not None:
+            found.append(Panel("neighbours", "Samples and nearest training images", draw_neighbours, wide=True))
     return found
 
 
@@ -84,6 +91,49 @@ def draw_moments(axes: Any, view: View) -> str:
     )
 
 
+def draw_neighbours(axes: Any, view: View) -> str:
+    """Pairs of a sample and the training image that is nearest to it: of the first samples, and of those that are
+    nearest of all, so that copies cannot hide."""
+    import torch
+
+    train, test = view.data("train"), view.data("test")
+    assert train is not None
+    affordable = max(2 * SIDE, WORK // (len(train) * prod(view.event)))
+    samples = view.samples(min(POINTS, view.plan.spec.samples))[:affordable]
+    found = neighbours(samples, train)
+    low, high = shades(view, samples)
+    order = found.distance.argsort(stable=True)
+    bands = {"the first samples": torch.arange(len(samples), device=order.device)[:SIDE], "those nearest": order[:SIDE]}
+    for small, (name, chosen) in zip(
+        small_axes(axes, 2, 1, gap=(0.0, 0.45), room=(0.13, 0.0)), bands.items(), strict=True
+    ):
+        pairs = torch.cat([samples[chosen], train[found.nearest[chosen].to(train.device)].to(samples)])
+        small.imshow(tiles(view, pairs, low, high, columns=len(pairs) // 2), interpolation="none")
+        apart = [f"{distance:.2g}" for distance in found.distance[chosen].tolist()]
+        label_tiles(small, view, apart, ["sample", "training"])
+        small.set_xlabel(f"distances of {name}", labelpad=1)
+    median = number(float(found.distance.double().quantile(0.5)))
+    if test is None:
+        return f"The median distance of {len(samples):,} samples is {median}."
+    floor = number(float(neighbours(test[: len(samples)].to(samples), train).distance.double().quantile(0.5)))
+    return (
+        f"Euclidean distances. The median of {len(samples):,} samples is {median}; that of held-out images from their "
+        f"nearest training image is {floor}. Copies would be much nearer."
+    )
+
+
+def label_tiles(axes: Any, view: View, columns: Sequence[str], rows: Sequence[str] = ()) -> None:
+    """Words below the columns of tiles, and beside their rows."""
+    form = shape(view.event)
+    assert form is not None
+    _, height, width = form
+    across = [(width + 1) * (k + 0.5) - 1 for k in range(len(columns))]
+    up = [(height + 1) * (k + 0.5) - 1 for k in range(len(rows))]
+    axes.set(xticks=across, xticklabels=columns, yticks=up, yticklabels=rows)
+    axes.tick_params(length=0, pad=2)
+    axes.spines[:].set_visible(False)
+
+
 def shades(view: View, images: Tensor) -> tuple[float, float]:
     """Which values are shown black and white: the range of the data, so that samples which leave it are seen to
     saturate; without data, that of exact draws."""
@@ -94,19 +144,21 @@ def shades(view: View, images: Tensor) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def tiles(view: View, images: Tensor, low: float, high: float) -> ndarray:
-    """The first images side by side, a pixel apart: `(height, width, 4)` bytes, with nothing in between."""
+def tiles(view: View, images: Tensor, low: float, high: float, columns: int = SIDE) -> ndarray:
+    """The first images side by side, a pixel apart: `(height, width, 4)` bytes, with nothing in between, and where a
+    pixel is not a number."""
     import torch
 
     form = shape(view.event)
     assert form is not None
     channels, height, width = form
-    columns = min(SIDE, len(images))
+    columns = min(columns, len(images))
     rows = min(SIDE, len(images) // columns)
     values = ((images[: rows * columns].cpu().double() - low) / max(high - low, 1e-12)).clamp(0, 1)
+    values = values.reshape(rows, columns, channels, height, width)
     grid = torch.zeros(rows, columns, 4, height + 1, width + 1, dtype=torch.uint8)
-    grid[:, :, :3, :-1, :-1] = (values.reshape(rows, columns, channels, height, width) * 255).round().to(torch.uint8)
-    grid[:, :, 3, :-1, :-1] = 255
+    grid[:, :, :3, :-1, :-1] = (values.nan_to_num() * 255).round().to(torch.uint8)
+    grid[:, :, 3, :-1, :-1] = 255 * values.isfinite().all(2)
     picture = grid.permute(0, 3, 1, 4, 2).reshape(rows * (height + 1), columns * (width + 1), 4)
     shown: ndarray = picture[:-1, :-1].numpy()
     return shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.report.exact import exact_draws, has_exact
 from ebmkit.report.marginals import distance
 from ebmkit.report.panel import Panel
+from ebmkit.report.potential import at_least_noise, has_potential
 from ebmkit.report.style import DATA, INK, SAMPLES, legend, number, spread
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ BINS = 80
 def panels(view: View) -> list[Panel]:
     """Density and energy, as far as they exist."""
     found = []
-    if view.has_energy or view.can_sample or view.data("test") is not None:
+    known = view.has_energy or has_potential(view)
+    if known or view.can_sample or view.data("test") is not None:
         found.append(Panel("density", "Density", draw_density))
-    if view.has_energy:
-        found.append(Panel("energy", "Energy", draw_energy))
+    if known:
+        found.append(Panel("energy", f"Energy{at_least_noise(view)}", draw_energy))
     return found
 
 
@@ -48,13 +50,13 @@ def draw_density(axes: Any, view: View) -> str:
     if view.can_sample and has_exact(view):
         gap = distance(shown.numpy(), exact_draws(view, POINTS).flatten().double().numpy())
         words.append(f"The distribution functions of samples and as many exact draws differ by {number(gap)} at most.")
-    if view.has_energy:
+    if view.has_energy or has_potential(view):
         width = right - left
         x = torch.linspace(left - width, right + width, 3 * GRID, dtype=torch.float64)
         energy = view.energy(x[:, None]).cpu().double()
         log_z = float(torch.logsumexp(-energy, 0) + (x[1] - x[0]).log())
         axes.plot(x, (-energy - log_z).exp(), color=INK, linewidth=1.2, label="exp(-E) / Z")
-        words.append(f"log Z = {number(log_z)} by quadrature.")
+        words.append(f"log Z = {number(log_z)} by quadrature{at_least_noise(view)}.")
     axes.set(xlabel="x", yticks=[], xlim=(left, right), ylim=(0, None))
     legend(axes)
     return " ".join(words)

@@ -13,6 +13,7 @@ from ebmkit.report import (
     line,
     marginals,
     mixing,
+    noised,
     plane,
     traces,
     training,
@@ -56,6 +57,8 @@ def builtin_panels(view: View) -> list[Panel]:
         panels += line.panels(view)
     elif len(view.event) == 1:
         panels += plane.panels(view)
+    if view.plan.spec.model.conditioning is not None:
+        panels += noised.panels(view)
     judged = [*marginals.panels(view), *mixing.panels(view), *traces.panels(view)]
     recorded = [*training.panels(view), *energies.panels(view), *chains.panels(view), *training.details(view)]
     return [*panels, *judged, *recorded]

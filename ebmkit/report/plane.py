@@ -3,7 +3,8 @@ more coordinates, the first two."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ebmkit.engine.mixing import coordinate
 from ebmkit.report.exact import exact_draws, has_exact
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.engine.view import View
+
+#: Left, right, bottom and top of what is shown.
+Square: TypeAlias = tuple[float, float, float, float]
 
 POINTS = 4000
 CROSSES = 300
@@ -83,7 +87,7 @@ def draw_energy(axes: Any, view: View) -> str:
     """The energy above its lowest value, with some data on it."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    x, y, height = _landscape(view)
+    x, y, height = _landscape(limits(view), view.energy)
     lowest = float(height.min())
     above = (height - lowest).clamp(max=DEPTH)
     paper = LinearSegmentedColormap.from_list("energy", ENERGY)
@@ -101,9 +105,7 @@ def draw_energy(axes: Any, view: View) -> str:
 
 
 def draw_score(axes: Any, view: View) -> str:
-    """Arrows along -dE/dx over the lines of the energy. Long ones are drawn shorter, or they would hide the rest."""
-    x, y, height = _landscape(view)
-    axes.contour(x, y, (height - height.min()).clamp(max=2 * DEPTH), levels=LINES, colors=RULE, linewidths=0.8)
+    """Arrows along -dE/dx over the lines of the energy."""
     groups = {"held-out data": (view.data("test"), DATA)}
     if view.can_sample:
         groups["samples"] = view.samples(min(FEW, view.plan.spec.samples)), SAMPLES
@@ -111,23 +113,36 @@ def draw_score(axes: Any, view: View) -> str:
         if points is not None:
             shown = points[:FEW].cpu()
             axes.scatter(shown[:, 0], shown[:, 1], s=4, color=color, alpha=0.6, linewidths=0, label=name)
-    grid = _grid(view, ARROWS, margin=0.5 / ARROWS)
-    score = view.score(grid).cpu()
+    draw_lines(axes, limits(view), view.energy)
+    words = draw_arrows(axes, limits(view), view.score)
+    _frame(axes, view)
+    if axes.get_legend_handles_labels()[0]:
+        legend(axes, markerscale=2)
+    return f"Arrows: -dE/dx on a grid, {words} Lines: energy at +1, +2, +4, +6."
+
+
+def draw_lines(axes: Any, square: Square, energy: Callable[[Tensor], Tensor]) -> None:
+    """Faint lines of an energy."""
+    x, y, height = _landscape(square, energy)
+    axes.contour(x, y, (height - height.min()).clamp(max=2 * DEPTH), levels=LINES, colors=RULE, linewidths=0.8)
+
+
+def draw_arrows(axes: Any, square: Square, field: Callable[[Tensor], Tensor]) -> str:
+    """Arrows along a field. Long ones are drawn shorter, or they would hide the rest. Returns how long they are."""
+    grid = _grid(square, ARROWS, margin=0.5 / ARROWS)
+    score = field(grid).cpu()
     norm = score.norm(dim=1)
     usual = norm.median()
     arrow = score / (norm + usual)[:, None].clamp(min=1e-12)
     look = {"color": FAINT, "width": 0.0022, "headwidth": 4.5, "headlength": 5, "headaxislength": 4.5}
     axes.quiver(*grid.T, *arrow.T, angles="xy", scale_units="width", scale=ARROWS * 1.1, pivot="mid", **look)
-    _frame(axes, view)
-    if axes.get_legend_handles_labels()[0]:
-        legend(axes, markerscale=2)
     return (
-        f"Arrows: -dE/dx on a grid, of norm {number(float(norm.min()))} to {number(float(norm.max()))}, median "
-        f"{number(float(usual))}; the length of an arrow saturates beyond the median. Lines: energy at +1, +2, +4, +6."
+        f"of norm {number(float(norm.min()))} to {number(float(norm.max()))}, median {number(float(usual))}; the "
+        "length of an arrow saturates beyond the median."
     )
 
 
-def limits(view: View) -> tuple[float, float, float, float]:
+def limits(view: View) -> Square:
     """A square around the data; without data, around all but the strangest exact draws, or samples. Coordinates of
     longer vectors may be of different kinds: there it is a rectangle."""
     points = view.data("test")
@@ -135,17 +150,21 @@ def limits(view: View) -> tuple[float, float, float, float]:
         points = exact_draws(view, POINTS)
     if points is None:
         points = view.samples(min(POINTS, view.plan.spec.samples)) if view.can_sample else None
-    if points is None:
-        return -3, 3, -3, 3
+    return (-3, 3, -3, 3) if points is None else around(points)
+
+
+def around(points: Tensor) -> Square:
+    """All but the strangest of the points, and a margin."""
+    square = points.shape[1:] == (2,)
     points = points[:POINTS, :2].cpu()
     low, high = points.quantile(0.002, dim=0), points.quantile(0.998, dim=0)
     x, y = ((low + high) / 2).tolist()
     half = (high - low).clamp(min=1e-6) / 2 * 1.15
-    across, up = (half.max().expand(2) if view.event == (2,) else half).tolist()
+    across, up = (half.max().expand(2) if square else half).tolist()
     return x - across, x + across, y - up, y + up
 
 
-def outside(points: Tensor, square: tuple[float, float, float, float]) -> int:
+def outside(points: Tensor, square: Square) -> int:
     """How many points cannot be seen on the square; those that are not finite cannot be seen anywhere."""
     left, right, bottom, top = square
     x, y = points.unbind(1)
@@ -171,18 +190,18 @@ def _diverged(view: View) -> Tensor | None:
     return view.draws.x[divergence > 0]
 
 
-def _landscape(view: View) -> tuple[Tensor, Tensor, Tensor]:
+def _landscape(square: Square, energy: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     """The coordinates of a grid, each `(GRID, GRID)`, and the energy on it."""
-    grid = _grid(view, GRID)
+    grid = _grid(square, GRID)
     x, y = (side.reshape(GRID, GRID) for side in grid.unbind(1))
-    return x, y, view.energy(grid).cpu().reshape(GRID, GRID)
+    return x, y, energy(grid).cpu().reshape(GRID, GRID)
 
 
-def _grid(view: View, side: int, margin: float = 0.0) -> Tensor:
+def _grid(square: Square, side: int, margin: float = 0.0) -> Tensor:
     """Points `(side * side, 2)` over the square that is shown, but for a margin."""
     import torch
 
-    left, right, bottom, top = limits(view)
+    left, right, bottom, top = square
     rim = margin * (right - left)
     across, up = torch.linspace(left + rim, right - rim, side), torch.linspace(bottom + rim, top - rim, side)
     x, y = torch.meshgrid(across, up, indexing="xy")

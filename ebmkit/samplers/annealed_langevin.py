@@ -78,7 +78,7 @@ class AnnealedLangevin(Sampler):
         x, step, levels = state.x, state.step, state.levels
         at = step // self.steps_per_level
         sigma = levels[min(at, len(levels) - 1)]
-        score = energy.score(x, x.new_full((), sigma))
+        score = energy.score(x, sigma)
         if at == len(levels):
             return state._replace(x=x.add(score, alpha=sigma**2), level=None, step=step + 1), StepInfo(gradient=-score)
         last = levels[-1] ** 2

@@ -72,7 +72,7 @@ class PredictorCorrector(Sampler):
     def step(self, energy: Energy, state: ReverseState, rng: Generator) -> tuple[ReverseState, StepInfo]:
         leg = state.way[state.step]
         state, info = self._predictor.step(energy, state, rng)
-        x, t, alpha = state.x, state.x.new_full((), leg.end), 2 * (self.snr * leg.noise) ** 2
+        x, t, alpha = state.x, leg.end, 2 * (self.snr * leg.noise) ** 2
         for _ in range(self.corrections):
             score = energy.score(x, t)
             x = torch.empty_like(x).normal_(0, sqrt(2 * alpha), generator=rng).add_(score, alpha=alpha).add_(x)

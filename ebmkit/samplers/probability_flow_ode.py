@@ -11,7 +11,7 @@ from ebmkit.kinds import Sampler, Schedule, StepInfo
 from ebmkit.kinds.model import Conditioning
 from ebmkit.samplers.reverse_sde import ReverseSDE, ReverseState, denoised
 from ebmkit.samplers.reverse_time import TRIES, Spacing
-from ebmkit.schedules.process import rates
+from ebmkit.schedules.process import rates, rates_at
 from ebmkit.schedules.vp import VP
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.energy import Energy
     from ebmkit.engine.ode import Field
+    from ebmkit.nets.conditional import Level
 
 
 @component("probability_flow_ode")
@@ -73,8 +74,7 @@ class ProbabilityFlowODE(Sampler):
         seen: list[Tensor] = []
         field = flow(energy, state.x, seen)
         if self.tolerance is None:
-            start, h = (y.new_full((), number) for number in (leg.start, leg.end - leg.start))
-            y, _ = runge_kutta(field, HEUN if self.method == "heun" else RK4, start, y, h)
+            y, _ = runge_kutta(field, HEUN if self.method == "heun" else RK4, leg.start, y, leg.end - leg.start)
         else:
             y = integrate(field, y, leg.start, leg.end, self.tolerance, TRIES)
         x: Tensor = y.view_as(state.x)
@@ -87,12 +87,14 @@ class ProbabilityFlowODE(Sampler):
 def flow(energy: Energy, like: Tensor, seen: list[Tensor]) -> Field:
     """`f x - 1/2 g^2 s` on flattened states; what it saw first, as a gradient, stays in `seen`."""
 
-    def field(t: Tensor, y: Tensor) -> Tensor:
-        x = y.view_as(like)
-        score = energy.score(x, t)
+    def field(t: Level, y: Tensor) -> Tensor:
+        score = energy.score(y.view_as(like), t)
         if not seen:
             seen.append(-score)
-        drift, diffusion = rates(energy.schedule, t)
-        return drift.unsqueeze(-1) * y - diffusion.unsqueeze(-1) / 2 * score.flatten(1)
+        if not isinstance(t, float):
+            drift, diffusion = rates(energy.schedule, t)
+            return drift.unsqueeze(1) * y - diffusion.unsqueeze(1) / 2 * score.flatten(1)
+        f, g2 = rates_at(energy.schedule, t)
+        return score.flatten(1).mul(-g2 / 2).add_(y, alpha=f)
 
     return field

@@ -26,7 +26,7 @@ class ReverseState(NamedTuple):
     x: Tensor
     level: float | None
     step: int
-    way: list[Leg]
+    way: tuple[Leg, ...]
 
 
 @component("reverse_sde")
@@ -73,14 +73,17 @@ class ReverseSDE(Sampler):
         x = torch.empty_like(x).normal_(0, schedule.prior_std(), generator=rng)
         return ReverseState(x, schedule.horizon, 0, legs(schedule, self.steps, self.spacing))
 
+    def move(self, leg: Leg) -> tuple[float, float, float]:
+        """The three factors of a step, `stretch x + kick s + spread xi`."""
+        if self.integrator == "exponential":
+            return leg.stretch, leg.kick, leg.spread
+        h = leg.start - leg.end
+        return 1 - h * leg.drift, h * leg.diffusion, sqrt(h * leg.diffusion)
+
     def step(self, energy: Energy, state: ReverseState, rng: Generator) -> tuple[ReverseState, StepInfo]:
         x, leg = state.x, state.way[state.step]
-        score = energy.score(x, x.new_full((), leg.start))
-        if self.integrator == "exponential":
-            stretch, kick, spread = leg.stretch, leg.kick, leg.spread
-        else:
-            h = leg.start - leg.end
-            stretch, kick, spread = 1 - h * leg.drift, h * leg.diffusion, sqrt(h * leg.diffusion)
+        score = energy.score(x, leg.start)
+        stretch, kick, spread = self.move(leg)
         xi = torch.empty_like(x).normal_(0, spread, generator=rng)
         x = xi.add_(score, alpha=kick).add_(x, alpha=stretch)
         level: float | None = leg.end
@@ -91,5 +94,5 @@ class ReverseSDE(Sampler):
 
 def denoised(energy: Energy, x: Tensor, last: Leg) -> Tensor:
     """Tweedie's formula behind the last step: the mean of the clean state."""
-    score = energy.score(x, x.new_full((), last.end))
+    score = energy.score(x, last.end)
     return x.add(score, alpha=last.noise**2).div_(last.signal)

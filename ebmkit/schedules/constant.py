@@ -25,7 +25,7 @@ class Constant(Schedule):
 
     Reference: Vincent, "A connection between score matching and denoising autoencoders", Neural Computation 23, 2011.
 
-    Example: parts: {sigmas: {use: constant, sigma: 0.3}}
+    Example: schedule: {use: constant, sigma: 0.3}
     """
 
     conditioning: ClassVar[Literal["sigma", "time"]] = "sigma"

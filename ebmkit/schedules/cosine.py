@@ -33,7 +33,7 @@ class Cosine(Schedule):
     Reference: Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", arXiv:2102.09672, equation 17;
     Salimans and Ho, "Progressive distillation for fast sampling of diffusion models", arXiv:2202.00512.
 
-    Example: parts: {noise: {use: cosine, sigma_max: 100.0, sigma_min: 0.01}}
+    Example: schedule: {use: cosine, sigma_max: 100.0, sigma_min: 0.01}
     """
 
     conditioning: ClassVar[Literal["sigma", "time"]] = "time"

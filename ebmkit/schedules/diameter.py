@@ -41,6 +41,8 @@ def diameter(data: Tensor) -> float:
     flat = data.detach().flatten(1)
     rows = max(1, BLOCK // flat.shape[1])
     center = torch.stack([block.double().sum(0) for block in torch.split(flat, rows)]).sum(0) / len(flat)
+    if not bool(center.isfinite().all()):
+        raise ValueError("some training points are not finite, so that there is no largest distance between them")
 
     def away(block: Tensor) -> Tensor:
         return block.double() - center

@@ -32,7 +32,7 @@ class Geometric(Schedule):
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600;
     for `auto`, "Improved techniques for training score-based generative models", arXiv:2006.09011, technique 1.
 
-    Example: parts: {sigmas: {use: geometric, sigma_max: auto, sigma_min: 0.01, count: 10}}
+    Example: schedule: {use: geometric, sigma_max: auto, sigma_min: 0.01, count: 10}
     """
 
     conditioning: ClassVar[Literal["sigma", "time"]] = "sigma"

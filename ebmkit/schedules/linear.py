@@ -31,7 +31,7 @@ class Linear(Schedule):
 
     Reference: Song and Ermon, "Improved techniques for training score-based generative models", arXiv:2006.09011.
 
-    Example: parts: {sigmas: {use: linear, sigma_max: auto, sigma_min: 0.01, count: 10}}
+    Example: schedule: {use: linear, sigma_max: auto, sigma_min: 0.01, count: 10}
     """
 
     conditioning: ClassVar[Literal["sigma", "time"]] = "sigma"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ebmkit.kinds import Schedule
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 #: Halvings that find a time to the last bit.
 HALVINGS = 80
+#: Levels whose numbers are kept: chains ask for the same ones again and again.
+LATELY = 1 << 14
 
 
 def rates(schedule: Schedule, t: Tensor) -> tuple[Tensor, Tensor]:
@@ -30,6 +33,13 @@ def _slope(value: Tensor, time: Tensor) -> Tensor:
     if not value.requires_grad:  # it is the same at all times
         return torch.zeros_like(time)
     return torch.autograd.grad(value.sum(), time, retain_graph=True)[0]  # both go through what they share
+
+
+@lru_cache(maxsize=LATELY)
+def rates_at(schedule: Schedule, t: float) -> tuple[float, float]:
+    """Drift and squared diffusion at one time, as plain numbers."""
+    drift, diffusion = rates(schedule, torch.tensor(t, device="cpu", dtype=torch.float64))
+    return float(drift), float(diffusion)
 
 
 def log_sigma(schedule: Schedule, t: Tensor) -> Tensor:
@@ -54,6 +64,7 @@ def least_noise(schedule: Schedule) -> float:
     return float(schedule.levels()[-1]) if schedule.conditioning == "sigma" else schedule.earliest
 
 
+@lru_cache(maxsize=LATELY)
 def signal_and_noise(schedule: Schedule, level: float) -> tuple[float, float]:
     """Both at one level, as plain numbers."""
     if schedule.conditioning == "sigma":

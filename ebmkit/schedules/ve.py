@@ -35,7 +35,7 @@ class VE(Schedule):
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
     arXiv:2011.13456, equation 30.
 
-    Example: parts: {noise: {use: ve, sigma_max: 50.0, sigma_min: 0.01}}
+    Example: schedule: {use: ve, sigma_max: 50.0, sigma_min: 0.01}
     """
 
     conditioning: ClassVar[Literal["sigma", "time"]] = "time"

@@ -35,7 +35,7 @@ class VP(Schedule):
     arXiv:2011.13456, equation 32; Chen et al., "Sampling is as easy as learning the score", arXiv:2209.11215 (the
     Ornstein-Uhlenbeck process).
 
-    Example: parts: {noise: {use: vp, beta_min: 2.0, beta_max: 2.0, horizon: 5.0}}
+    Example: schedule: {use: vp, beta_min: 2.0, beta_max: 2.0, horizon: 5.0}
     """
 
     conditioning: ClassVar[Literal["sigma", "time"]] = "time"

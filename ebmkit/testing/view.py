@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Generator
@@ -14,6 +14,7 @@ from ebmkit.engine.history import History
 from ebmkit.engine.streams import Streams
 from ebmkit.engine.view import View
 from ebmkit.errors.running import Diverged
+from ebmkit.fit.metrics import OF_THE_RUN
 from ebmkit.kinds import Event, Metric
 from ebmkit.load import load_spec
 from ebmkit.plan import Plan
@@ -21,13 +22,34 @@ from ebmkit.testing.device import PretendedDevice
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import generator
 
+#: A section of a spec.
+Section: TypeAlias = dict[str, Any]
 
-def small_run(metric: Metric, event: Event, gpu: PretendedDevice | None = None) -> View:
-    """A mixture of two Gaussians or a Boltzmann machine, points of the same, and chains that report what the metric
-    reads."""
-    plan = _plan(metric, event)
-    if reason := metric.refusal(event, plan.spec.model):
-        raise Inapplicable(f"it refuses states of shape {event}: {reason}")
+
+def small_plans(metric: Metric, event: Event) -> list[Plan]:
+    """Small experiments that a metric can look at, with points of a mixture of two Gaussians or of a Boltzmann machine.
+
+    The model is the same mixture or machine, with chains that report what the metric reads; or that mixture under
+    noise, or a score network. A metric of samples looks at the first of them that it does not refuse. One that asks
+    the model itself looks at all.
+    """
+    plans: list[Plan] = []
+    reasons: list[str] = []
+    for model, sampler, truth in _partners(metric, event):
+        if plans and "samples" in metric.needs:
+            break
+        plan = _plan(metric, model, sampler, truth)
+        if reason := _refusal(metric, event, plan):
+            reasons.append(reason)
+        else:
+            plans.append(plan)
+    if not plans:
+        raise Inapplicable(f"it refuses states of shape {event}: {'; '.join(dict.fromkeys(reasons))}")
+    return plans
+
+
+def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) -> View:
+    """The experiment, as a metric sees it."""
     threads = torch.get_num_threads()
     parts = build(plan)
     torch.set_num_threads(threads)
@@ -44,31 +66,50 @@ def small_run(metric: Metric, event: Event, gpu: PretendedDevice | None = None) 
     return view
 
 
-def _plan(metric: Metric, event: Event) -> Plan:
-    d = math.prod(event)
-    model: dict[str, Any] = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": list(event)}
-    walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
-    sampler = walk if "acceptance" in metric.traces else drift
-    truth = model
-    if "logits" in metric.needs:
-        model = {"use": "classifier", "classes": 2, "hidden": [8]}
+def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Section]]:
+    """Models, samplers for them, and what the data are drawn from."""
+    d, shape = math.prod(event), list(event)
+    mixture = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": shape}
     if "real" not in metric.spaces:
-        model = truth = {"use": "boltzmann", "shape": list(event), "biases": [0.3] * d, "values": "spin"}
-        sampler = {"use": "gibbs", "steps": 5}
-    chains = None
-    if "chains" in metric.needs:
-        sampler = {"use": sampler["use"]}
-        chains = {"count": 4, "burn_in": 0}
+        machine = {"use": "boltzmann", "shape": shape, "biases": [0.3] * d, "values": "spin"}
+        return [(machine, {"use": "gibbs", "steps": 5}, machine)]
+    model = {"use": "classifier", "classes": 2, "hidden": [8]} if "logits" in metric.needs else mixture
+    walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
+    plain = (model, walk if "acceptance" in metric.traces else drift, mixture)
+    if metric.needs & {"energy", "chains"}:  # which models under noise have one of for each level, or none of
+        return [plain]
+    vp, sigmas = {"use": "vp"}, {"use": "geometric", "sigma_max": 5.0, "sigma_min": 0.1, "count": 5}
+    noised, network = {**mixture, "use": "noised_mixture", "schedule": vp}, {"use": "mlp_score", "schedule": sigmas}
+    back = {"use": "reverse_sde", "schedule": vp, "steps": 5}
+    down = {"use": "annealed_langevin", "schedule": sigmas, "steps_per_level": 1}
+    return [plain, (noised, back, mixture), (network, down, mixture)]
+
+
+def _plan(metric: Metric, model: Section, sampler: Section, truth: Section) -> Plan:
+    long = "chains" in metric.needs
     return load_spec(
         {
             "ebmkit": 1,
-            "chains": chains,
+            "chains": {"count": 4, "burn_in": 0} if long else None,
             "data": {"use": "from_model", "model": truth, "size": 200, "test_size": 150},
             "model": model,
-            "sampler": sampler,
+            "sampler": {"use": sampler["use"]} if long else sampler,
             "samples": 500,
         }
     )
+
+
+def _refusal(metric: Metric, event: Event, plan: Plan) -> str | None:
+    """Why a metric cannot look at a plan."""
+    model, sampler = plan.spec.model, plan.spec.chain_sampler
+    assert sampler is not None
+    if lacking := sorted(metric.needs - OF_THE_RUN - model.offers):
+        return f"model '{model.component_name}' offers no {', '.join(lacking)}"
+    if silent := sorted(metric.traces - sampler.traces):
+        return f"sampler '{sampler.component_name}' reports no {', '.join(silent)}"
+    if "reverse_sde" in metric.needs and sampler.component_name != "reverse_sde":
+        return f"sampler '{sampler.component_name}' is not 'reverse_sde'"
+    return metric.refusal(event, model)
 
 
 def _labelled(parts: Parts) -> Parts:

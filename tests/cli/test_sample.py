@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -132,3 +134,225 @@ def test_there_is_a_template(specs):
     assert "ebmkit sample mine.yaml" in invoke("new", "spec", "mine.yaml", "--from", "sampling").output
     assert "ok" in invoke("validate", "mine.yaml").output
     assert "ebmkit run yours.yaml" in invoke("new", "spec", "yours.yaml").output
+
+
+# What samples are given: a label, a part of each, or noise.
+
+EXACT = """\
+ebmkit: 1
+name: exact
+device: cpu
+parts: {noise: {use: vp}}
+model: {use: noised_mixture, schedule: $noise, means: [[-2.0, -1.0], [2.0, 1.0]], covariances: [0.04]}
+sampler: {use: reverse_sde, schedule: $noise, steps: 40}
+samples: 9
+"""
+LEVELS = EXACT.replace("use: vp", "use: geometric, sigma_max: 8.0, sigma_min: 0.05, count: 8").replace(
+    "reverse_sde, schedule: $noise, steps: 40", "annealed_langevin, schedule: $noise, steps_per_level: 25"
+)
+LABELLED = """\
+ebmkit: 1
+name: labelled
+device: cpu
+parts: {sigmas: {use: geometric, sigma_max: 4.0, sigma_min: 0.1, count: 4}}
+data: {use: two_moons, size: 64, test_size: 64}
+model: {use: mlp_score, schedule: $sigmas, hidden: [8], classes: 2}
+objective: {use: noise_conditional_score_matching, schedule: $sigmas}
+train: {steps: 5, batch_size: 32}
+sampler: {use: annealed_langevin, schedule: $sigmas, steps_per_level: 2}
+samples: 20
+samples_every: null
+"""
+
+
+@pytest.fixture
+def given(specs):
+    Path("exact.yaml").write_text(EXACT)
+    Path("levels.yaml").write_text(LEVELS)
+    Path("labelled.yaml").write_text(LABELLED)
+    x = np.array([[-2.1, np.nan], [1.9, np.nan], [2.2, np.inf]])
+    np.savez("known.npz", x=x, mask=np.array([1, 0]))
+    np.savez("noisy.npz", x=np.array([[-1.0, 0.5], [3.0, 1.0], [0.1, 0.2]]))
+    return specs
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A labelled model, hardly trained."""
+    from ebmkit import experiment
+
+    home = tmp_path_factory.mktemp("trained")
+    (home / "labelled.yaml").write_text(LABELLED)
+    with pytest.MonkeyPatch.context() as patch:
+        from ebmkit.engine import session
+
+        patch.setattr(session, "draw_summary", lambda view: b"a picture")
+        patch.setattr(session, "write_report", lambda *content: "a report")
+        return experiment.run(str(home / "labelled.yaml"), runs_dir=home / "runs").folder
+
+
+@pytest.mark.parametrize("spec", ["exact.yaml", "levels.yaml"])
+@pytest.mark.parametrize("denoise", [True, False])
+def test_what_is_known_comes_out_as_it_was_and_the_rest_fits(given, spec, denoise):
+    invoke("sample", spec, "--inpaint", "known.npz", "--out", "x.npz", "--set", f"sampler.denoise={denoise}".lower())
+    x, known = np.load("x.npz")["x"], np.load("known.npz")["x"]
+    assert np.array_equal(x[:, 0], known[:, 0].astype(np.float32))
+    # The other coordinate follows from the mode: -1 or 1, with a deviation of 0.2 and 0.05 of noise.
+    assert np.abs(x[:, 1] - np.array([-1, 1, 1])).max() < 1.2
+
+
+def test_known_states_are_taken_in_turn_and_may_have_a_mask_each(given):
+    mask = np.array([[True, False], [False, True], [True, True]])
+    known = np.array([[-2.0, 9.0], [9.0, 1.0], [2.0, 0.5]])
+    np.savez("each.npz", x=known, mask=mask)
+    invoke("sample", "exact.yaml", "--inpaint", "each.npz", "-n", 7, "--out", "x.npy")
+    x = np.load("x.npy")
+    rows = np.arange(7) % 3
+    assert x.shape == (7, 2)
+    assert np.array_equal(x[mask[rows]], known[rows][mask[rows]].astype(np.float32))
+    assert not (x == 9).any()
+    np.savez("one.npz", x=np.array([-2.0, 0.0], dtype=np.float16), mask=mask[0])
+    invoke("sample", "exact.yaml", "--inpaint", "one.npz", "--out", "y.npy")
+    assert np.load("y.npy").shape == (1, 2)
+
+
+def test_images_are_filled_in_too(given):
+    means = [[0.0] * 16, [1.0] * 16]
+    Path("images.yaml").write_text(
+        f"ebmkit: 1\ndevice: cpu\nparts: {{noise: vp}}\nsamples: 4\nsampler: {{use: reverse_sde, schedule: $noise, "
+        f"steps: 20}}\nmodel: {{use: noised_mixture, schedule: $noise, means: {means}, covariances: [0.01], "
+        "shape: [1, 4, 4]}\n"
+    )
+    mask = np.zeros((1, 4, 4))
+    mask[:, :2] = 1
+    known = np.stack([np.zeros((1, 4, 4)), np.ones((1, 4, 4))])
+    np.savez("half.npz", x=known, mask=mask)
+    invoke("sample", "images.yaml", "--inpaint", "half.npz", "--out", "x.npz", "--plot", "x.png")
+    x = np.load("x.npz")["x"]
+    assert np.array_equal(x[:, :, :2], known[:, :, :2])
+    assert np.abs(x - known).max() < 0.7
+    assert Path("x.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.5])
+@pytest.mark.parametrize("spec", ["exact.yaml", "levels.yaml", "plain.yaml"])
+def test_denoising_gives_the_mean_of_clean_states(given, spec, sigma):
+    """Of a mixture with components N(m, c I), by Bayes' rule; a plain model is one of noised states."""
+    means, c = np.array([[-2.0, -1.0], [2.0, 1.0]]), 0.04
+    Path("plain.yaml").write_text(
+        "ebmkit: 1\ndevice: cpu\nsampler: langevin\nmodel: {use: gaussian_mixture, means: [[-2, -1], [2, 1]], "
+        f"covariances: [{c + sigma**2}]}}\n"
+    )
+    said = invoke(
+        "sample", spec, "--denoise", "noisy.npz", "--sigma", sigma, "--out", "x.npz", "--set", "dtype=float64"
+    )
+    assert "3 denoised states  x.npz" in said.stdout
+    y = np.load("noisy.npz")["x"]
+    apart = y[:, None] - means
+    odds = np.exp(-(apart**2).sum(-1) / (2 * (c + sigma**2)))
+    odds /= odds.sum(1, keepdims=True)
+    clean = (odds[:, :, None] * (means + c / (c + sigma**2) * apart)).sum(1)
+    assert np.load("x.npz")["x"] == pytest.approx(clean, abs=1e-6)
+
+
+def test_the_label_reaches_the_network(given, run):
+    import torch
+
+    from ebmkit.engine.sampling import view_of
+    from ebmkit.load import load_spec
+
+    for label in (0, 1):
+        invoke("sample", run, "--condition", label, "-n", 6, "--out", f"{label}.npy")
+        invoke("sample", run, "--denoise", "noisy.npz", "--sigma", 0.5, "--condition", label, "--out", f"d{label}.npy")
+    invoke("sample", run, "--inpaint", "known.npz", "--condition", 1, "--out", "filled.npy")
+    zero, one = np.load("0.npy"), np.load("1.npy")
+    assert zero.shape == (6, 2)
+    assert not np.array_equal(zero, one)
+    view = view_of(load_spec(str(run / "resolved.yaml")), run)
+    y = torch.tensor(np.load("noisy.npz")["x"], dtype=torch.float32)
+    for label in (0, 1):
+        with torch.no_grad():
+            score = view.parts.evaluated.score(y, torch.tensor(0.5), torch.tensor([label] * 3))
+        assert np.load(f"d{label}.npy") == pytest.approx((y + 0.25 * score).numpy(), abs=1e-6)
+
+
+def test_pictures_show_what_was_given_and_what_became_of_it(given):
+    np.savez("line.npz", x=np.array([0.5, 1.0, 2.0]))
+    one = "model={use: gaussian, mean: [0.0]}"
+    invoke("sample", "exact.yaml", "--inpaint", "known.npz", "--out", "a.npz", "--plot", "a.png")
+    invoke("sample", "exact.yaml", "--denoise", "noisy.npz", "--sigma", "0.5", "--out", "b.npz", "--plot", "b.png")
+    words = ["--set", one, "--set", "sampler=langevin", "--unset", "parts"]
+    invoke("sample", "exact.yaml", "--denoise", "line.npz", "--sigma", 0.5, "--out", "c.npz", "--plot", "c.png", *words)
+    assert np.load("c.npz")["x"] == pytest.approx(np.array([[0.375], [0.75], [1.5]]))
+    for name in "abc":
+        assert Path(f"{name}.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["exact.yaml", "--inpaint", "known.npz"], "--inpaint goes with --out"),
+        (["exact.yaml", "--condition", "0", "--out", "x.npz"], "takes no labels; one with 'classes' does"),
+        (["RUN", "--condition", "2", "--out", "x.npz"], "there is no label 2: they are 0 to 1"),
+        (["RUN", "--condition", "-1", "--out", "x.npz"], "there is no label -1"),
+        (["RUN", "--condition", "one", "--out", "x.npz"], "one"),
+        (["RUN", "--denoise", "noisy.npz", "--sigma", "0.5", "--out", "x.npz"], "takes labels"),
+        (["ends.yaml", "--inpaint", "known.npz", "--out", "x.npz"], "sampler 'metropolis' of ends.yaml does not"),
+        (["exact.yaml", "--inpaint", "none.npz", "--out", "x.npz"], "there is no file"),
+        (["exact.yaml", "--inpaint", "exact.yaml", "--out", "x.npz"], "is damaged"),
+        (["exact.yaml", "--inpaint", "noisy.npz", "--out", "x.npz"], "holds no array 'mask'; it holds x"),
+        (["exact.yaml", "--inpaint", "wide.npz", "--out", "x.npz"], "'x' of shape (3, 3), not (N, 2)"),
+        (["exact.yaml", "--inpaint", "mask.npz", "--out", "x.npz"], "'mask' of shape (2, 2), not (2,) for all"),
+        (["exact.yaml", "--inpaint", "nan.npz", "--out", "x.npz"], "state 1 of 'x' (counted from 0) is not finite"),
+        (["exact.yaml", "--inpaint", "nans.npz", "--out", "x.npz"], "'mask' with numbers that are not finite"),
+        (["exact.yaml", "--inpaint", "nowhere.npz", "--out", "x.npz"], "true nowhere"),
+        (["exact.yaml", "--inpaint", "objects.npz", "--out", "x.npz"], "no pickle is ever read"),
+        (["exact.yaml", "--inpaint", "empty.npz", "--out", "x.npz"], "'x' of shape (0, 2)"),
+        (["exact.yaml", "--inpaint", "known.npz", "--out", "x.json"], "has no 'chains:'"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--out", "x.npz"], "--denoise and --sigma go together"),
+        (["exact.yaml", "--sigma", "1", "--out", "x.npz"], "--denoise and --sigma go together"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "0", "--out", "x.npz"], "not a positive number"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "nan", "--out", "x.npz"], "not a positive number"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "500", "--out", "x.npz"], "outside of what the model"),
+        (["exact.yaml", "--denoise", "nan.npz", "--sigma", "1", "--out", "x.npz"], "is not finite"),
+        (["exact.yaml", "--denoise", "wide.npz", "--sigma", "1", "--out", "x.npz"], "not (N, 2)"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "-n", "3", "--out", "x.npz"], "-n is about samples"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--out", "x.json"], "--denoise makes none"),
+        (
+            ["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--inpaint", "known.npz", "--out", "x.npz"],
+            "one at a time",
+        ),
+        (["spins.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--out", "x.npz"], "follows a score"),
+    ],
+)
+def test_what_is_given_wrongly_is_told_and_nothing_is_written(given, run, words, told):
+    mask, x = np.array([True, False]), np.ones((3, 2))
+    Path("spins.yaml").write_text("ebmkit: 1\nmodel: {use: ising, shape: [3, 3]}\nsampler: gibbs\n")
+    np.savez("wide.npz", x=np.ones((3, 3)), mask=mask)
+    np.savez("mask.npz", x=x, mask=np.array([mask, mask]))
+    np.savez("nan.npz", x=np.array([[1.0, 1.0], [np.nan, 1.0]]), mask=mask)
+    np.savez("nans.npz", x=x, mask=np.array([1.0, np.nan]))
+    np.savez("nowhere.npz", x=x, mask=np.zeros(2))
+    np.savez("objects.npz", x=np.array([{}, {}]), mask=mask)
+    np.savez("empty.npz", x=np.ones((0, 2)), mask=mask)
+    before = sorted(Path().iterdir())
+    result = invoke("sample", *(run if word == "RUN" else word for word in words), status=2)
+    assert told in " ".join(result.stderr.split())
+    assert sorted(Path().iterdir()) == before
+
+
+def test_an_interrupted_inpainting_leaves_no_file(given):
+    words = ["sample", "exact.yaml", "--inpaint", "known.npz", "--out", "x.npz", "--plot", "x.png"]
+    program = (
+        "import os, signal\nfrom ebmkit.cli import main\nfrom ebmkit.samplers.reverse_sde import ReverseSDE\n"
+        "step = ReverseSDE.step\n"
+        "def interrupted(self, energy, state, rng):\n"
+        "    if state.step == 20: os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return step(self, energy, state, rng)\n"
+        f"ReverseSDE.step = interrupted\nimport sys\nsys.argv = ['ebmkit', *{words}]\nmain()\n"
+    )
+    before = sorted(Path().iterdir())
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 130, done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(Path().iterdir()) == before

@@ -239,3 +239,17 @@ def test_completion_offers_verbs_kinds_names_and_specs():
     assert "sampler" in offered(["show"], "s")
     assert offered(["show", "sampler"], "lang") == ["langevin"]
     assert "quickstart" in offered(["run"], "qui")
+
+
+def test_why_follows_a_reference_to_what_is_shared(tmp_path):
+    spec = tmp_path / "shared.yaml"
+    spec.write_text(
+        "ebmkit: 1\nparts:\n  sigmas: {use: geometric, count: 7}\ndata: two_moons\n"
+        "model: {use: mlp_score, schedule: $sigmas}\nsampler: {use: annealed_langevin, schedule: $sigmas}\n"
+    )
+    shown = ebmkit("resolve", str(spec), "--why", "model.schedule.count").output
+    assert "model.schedule.count = 7" in shown
+    assert "shared.yaml:3:35" in shown
+    assert "how many levels there are" in shown
+    shown = ebmkit("resolve", str(spec), "--why", "sampler.schedule.sigma_min").output
+    assert "default of schedule 'geometric'" in shown

@@ -13,6 +13,13 @@ from ebmkit.metrics.denoising import Denoising
 from ebmkit.metrics.loss_curve import LossCurve
 from ebmkit.models.gaussian import Gaussian
 from ebmkit.models.gaussian_mixture import GaussianMixture
+from ebmkit.models.mlp_score import MLPScore
+from ebmkit.models.noised_mixture import NoisedMixtureModel
+from ebmkit.schedules.cosine import Cosine
+from ebmkit.schedules.geometric import Geometric
+from ebmkit.schedules.ve import VE
+from ebmkit.schedules.vp import VP
+from ebmkit.testing.partner import build as build_module
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 SIGMA = 0.6
@@ -23,7 +30,7 @@ class Run(FakeView):
 
     def __init__(self, module, test, seed=0):
         super().__init__(test, test, test, seed)
-        self.module, self.parts = module, SimpleNamespace(device=torch.device("cpu"))
+        self.module, self.parts, self.schedule = module, SimpleNamespace(device=torch.device("cpu")), None
 
     def score(self, x):
         with frozen(self.module) as energy:
@@ -153,6 +160,71 @@ def test_without_data_there_is_nothing_to_denoise():
     run.data = lambda split: None
     with pytest.raises(ValueError, match="nothing to denoise"):
         Denoising().measure(run)
+
+
+# --- conditioned models ----------------------------------------------------------------------------------------------
+
+SCHEDULES = {
+    "geometric": Geometric(sigma_max=4.0, sigma_min=0.1, count=6),  # SIGMA lies between two levels
+    "ve": VE(sigma_max=4.0, sigma_min=0.1),
+    "vp": VP(beta_min=2.0, beta_max=2.0, horizon=2.0, earliest=0.01),
+    "cosine": Cosine(sigma_max=4.0, sigma_min=0.1, horizon=3.0),
+}
+
+
+class NoisedRun(Run):
+    """A conditioned module, with labels or without."""
+
+    def __init__(self, module, test, labels=None):
+        super().__init__(module, test)
+        self.schedule, self.asked = module.schedule, []
+        self.plan = SimpleNamespace(spec=SimpleNamespace(model=SimpleNamespace(labelled=labels is not None)))
+        self.labels = lambda split: labels
+
+    def score(self, x, level, labels):
+        self.asked.append((level, labels))
+        with torch.no_grad():
+            return self.module.score(x, torch.tensor(level), labels)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+@shapes
+def test_a_conditioned_model_is_asked_where_there_is_so_much_noise(event, schedule):
+    """With the exact score it is the posterior mean, on processes whose signal fades too."""
+    clean, weights, means, covariances = mixture(event)
+    model = NoisedMixtureModel(
+        schedule=schedule, means=rows(means), covariances=tuple(map(rows, covariances)), weights=weights, shape=event
+    )
+    x = clean.sample_exact(200, generator(7))
+    run = NoisedRun(model.build(event), x)
+    found = Denoising(sigma=SIGMA).measure(run)
+    y = noisy(x)
+    best = posterior_mean(y.flatten(1), weights, means, covariances).view_as(x)
+    assert found["denoising_error"] == pytest.approx(float((best - x).square().mean()), abs=1e-10)
+    assert found["noise_error"] == pytest.approx(float((y - x).square().mean()), abs=1e-12)
+    by_hand = {
+        "geometric": SIGMA,
+        "ve": math.log(SIGMA / 0.1) / math.log(40),
+        "vp": math.log(1 + SIGMA**2) / 2,
+        "cosine": 3 * (math.atan(SIGMA) - math.atan(0.1)) / (math.atan(4) - math.atan(0.1)),
+    }
+    assert run.asked[0][0] == pytest.approx(by_hand[schedule.component_name], abs=1e-10)
+
+
+def test_a_model_with_labels_is_told_those_of_the_points():
+    x, labels = torch.randn(5, 2, generator=generator(0)), torch.arange(5) % 3
+    module = build_module(MLPScore(schedule=SCHEDULES["vp"], hidden=(8,), classes=3), (2,))
+    run = NoisedRun(module, x, labels)
+    Denoising(sigma=SIGMA).measure(run)
+    assert run.asked[0][1] is labels
+
+
+@pytest.mark.parametrize("sigma", [0.05, 5.0])
+@pytest.mark.parametrize("name", ["geometric", "ve", "cosine"])
+def test_noise_that_a_model_was_not_trained_for_is_an_error(name, sigma):
+    run = NoisedRun(NoisedMixtureModel(schedule=SCHEDULES[name], means=((0.0,),)).build((1,)), torch.zeros(2, 1))
+    with pytest.raises(ValueError, match=r"outside of what the model was trained for, 0\.1 to 4"):
+        Denoising(sigma=sigma).measure(run)
 
 
 # --- loss_curve ------------------------------------------------------------------------------------------------------

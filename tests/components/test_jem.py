@@ -117,3 +117,18 @@ def test_labels_below_zero_are_refused():
 def test_what_cannot_work_is_refused(wrong, code):
     with pytest.raises(Mistakes, match=code):
         ebmkit.load_spec(spec(**wrong))
+
+
+@shapes
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_noise_is_added_to_the_points_of_both_terms(event, weight, batch):
+    module, data, labels = batch(event)
+    noisy = data + 0.7 * torch.randn(data.shape, generator=generator(2))
+    found = JEM(weight=weight, input_noise=0.7, **CHAIN)
+    expected = cross_entropy(module, noisy, labels)
+    if weight:
+        rng = generator(2)
+        torch.randn(data.shape, generator=rng)  # the noise comes first
+        term = MLE(energy_l2=found.energy_l2, **CHAIN)
+        expected = expected + weight * term.loss(module, noisy, Context(rng, term.extras(event, data), 1)).value
+    torch.testing.assert_close(loss(found, module, data, labels).value, expected, **exactly)

@@ -119,7 +119,7 @@ def test_a_line_without_noise_is_a_line():
 class Run:
     """As much of a run as these metrics read."""
 
-    can_sample = False
+    can_sample, schedule = False, None
 
     def __init__(self, data, model, module=None):
         event = data.event()

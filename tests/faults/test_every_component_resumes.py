@@ -51,6 +51,10 @@ OTHERWISE: list[dict[str, Any]] = [
     {"data": "digits", "objective": BASE["objective"], "model": {"use": "conv", "layers": [{"channels": 4}]}},
     DISCRETE,
     {**DISCRETE, "model": "boltzmann"},
+    {"objective": {"use": "noise_conditional_score_matching"}, "sampler": "annealed_langevin"},
+    {"objective": {"use": "noise_conditional_score_matching"}, "data": "digits"},
+    {"model": {"use": "mlp_score", "hidden": [8], "classes": 2}},
+    {"model": {"use": "mlp_score", "hidden": [8], "schedule": "vp"}},
 ]
 
 #: By kind or name: a chain of three steps keeps as much as one of a hundred, a flow that fits badly as much as another.
@@ -58,6 +62,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "sampler": {"steps": 3},
     "flow": {"steps": 5},
     "flow_ce": {"noise": {"use": "flow", "steps": 5}},
+    "unet_score": {"channels": 8},
+    "unet_potential": {"channels": 8},
 }
 
 TRIED = [(kind, name) for kind in PLACES for name in COMPONENTS.get(kind, ("", ""))[1].split()]

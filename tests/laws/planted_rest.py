@@ -87,13 +87,54 @@ class OnceOnly(Tracker):
         return Silent()
 
 
-def planted_schedule(levels):
+def planted_levels(levels, count=2, prior=1.0):
     @component("planted")
     class Planted(Schedule):
+        conditioning = "sigma"
+
         def levels(self):
             return levels()
 
+        def prior_std(self):
+            return prior
+
+    Planted.count = count
     return Planted()
+
+
+def planted_process(at, prior=1.0, earliest=0.1, fitted=None):
+    @component("planted")
+    class Planted(Schedule):
+        conditioning = "time"
+        horizon = 1.0
+
+        def at(self, t):
+            return at(t)
+
+        def prior_std(self):
+            return prior
+
+        def fitted(self, data):
+            return fitted(self, data) if fitted else self
+
+    Planted.earliest = earliest
+    return Planted()
+
+
+@component("hungry")
+class Hungry(Schedule):
+    """Asks for data after it has had some."""
+
+    needs_data = True
+
+
+def doubles(*numbers):
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def written_to(schedule, data):
+    data.zero_()
+    return schedule
 
 
 COUNT = itertools.count(1)
@@ -128,11 +169,25 @@ PLANTED = [
     (optimizers.runs_on_the_device, planted_optimizer(OnTheHost)),
     (trackers.writes_into_the_run_folder, Nowhere()),
     (trackers.goes_on_after_a_break, OnceOnly()),
-    (schedules.falls, planted_schedule(lambda: torch.tensor([0.1, 1.0]))),
-    (schedules.falls, planted_schedule(lambda: torch.tensor([1.0, 0.0]))),
-    (schedules.falls, planted_schedule(lambda: torch.tensor(1.0))),
-    (schedules.is_deterministic, planted_schedule(lambda: torch.tensor([float(next(COUNT))]))),
-    (schedules.is_deterministic, planted_schedule(lambda: torch.rand(1))),
+    (schedules.falls, planted_levels(lambda: doubles(0.1, 1.0))),
+    (schedules.falls, planted_levels(lambda: doubles(1.0, 0.0))),
+    (schedules.falls, planted_levels(lambda: doubles(1.0, 1.0))),
+    (schedules.falls, planted_levels(lambda: doubles(1.0, 0.5), count=3)),
+    (schedules.falls, planted_levels(lambda: torch.tensor([1.0, 0.5]))),
+    (schedules.falls, planted_levels(lambda: torch.tensor(1.0))),
+    (schedules.grows, planted_process(lambda t: (torch.ones_like(t), t), earliest=0.0)),
+    (schedules.grows, planted_process(lambda t: (torch.ones_like(t), 1 - t))),
+    (schedules.grows, planted_process(lambda t: (torch.ones_like(t), t.float()))),
+    (schedules.grows, planted_process(lambda t: (torch.ones(()), t))),
+    (schedules.grows, planted_process(lambda t: (torch.ones_like(t), t), earliest=2.0)),
+    (schedules.knows_where_it_ends, planted_levels(lambda: doubles(1.0, 0.5), prior=0.5)),
+    (schedules.knows_where_it_ends, planted_process(lambda t: (0.1 * torch.ones_like(t), t), prior=2.0)),
+    (schedules.takes_from_data_what_it_says, Hungry()),
+    (schedules.takes_from_data_what_it_says, planted_process(lambda t: t, fitted=written_to)),
+    (schedules.takes_from_data_what_it_says, planted_process(lambda t: t, fitted=lambda self, data: Hungry())),
+    (schedules.is_deterministic, planted_levels(lambda: doubles(float(next(COUNT)), 0.1))),
+    (schedules.is_deterministic, planted_levels(lambda: torch.rand(2))),
+    (schedules.is_deterministic, planted_process(lambda t: (torch.ones_like(t), t + torch.rand(())))),
     (components.is_a_value, Mutable()),
     (components.has_readable_annotations, Unreadable()),
 ]

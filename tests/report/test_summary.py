@@ -80,8 +80,8 @@ def test_which_events_are_images(event, form):
     [
         ((1,), ["density", "energy", "energies"]),
         ((5,), ["data", "samples", "marginals", "energies"]),
-        ((1, 6, 6), ["data", "samples", "energies"]),
-        ((3, 4, 4), ["data", "samples", "energies"]),
+        ((1, 6, 6), ["data", "samples", "neighbours", "energies"]),
+        ((3, 4, 4), ["data", "samples", "neighbours", "energies"]),
     ],
 )
 def test_models_beyond_the_plane_have_pictures_too(event, names):

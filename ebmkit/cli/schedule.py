@@ -1,0 +1,74 @@
+"""`ebmkit schedule suggest SPEC`: noise levels that suit the data of a spec."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ebmkit.cli.common import load_plan, spec_options
+
+if TYPE_CHECKING:
+    from ebmkit.plan import Plan
+
+
+@click.group("schedule")
+def command() -> None:
+    """Noise levels: what suits your data."""
+
+
+@command.command("suggest")
+@spec_options
+@click.option("--plot", type=click.Path(path_type=Path), help="Also draw how neighbouring levels overlap (.png).")
+@click.option("--force", is_flag=True, help="Overwrite a picture that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def suggest(
+    spec: str,
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    plugins: tuple[str, ...],
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Propose noise levels for the training data of SPEC, and steps for annealed Langevin dynamics along them.
+
+    SPEC is any spec with `data:`; levels that it has already are compared with those proposed. Nothing is trained.
+    """
+    if plot and plot.suffix != ".png":
+        raise click.BadParameter(f"'{plot.name}' must end in .png", param_hint="--plot")
+    if plot and plot.exists() and not force:
+        raise click.UsageError(f"{plot} exists; --force overwrites it")
+    plan = load_plan(spec, sets, unsets, plugins, idle=True)
+    _check_data(spec, plan)
+
+    # These import torch: only after everything was found to be right.
+    from ebmkit.engine.proposal import propose
+    from ebmkit.storage import make_folder, write_bytes
+
+    try:
+        proposal = propose(plan)
+    except ValueError as error:
+        raise click.UsageError(f"{spec}: {error}") from error
+    if plot:
+        from ebmkit.report.overlap import draw_overlap
+
+        picture = draw_overlap(proposal)
+        make_folder(plot.parent)
+        write_bytes(plot, picture)
+    if as_json:
+        click.echo(json.dumps(proposal.to_json(), indent=2, allow_nan=False))
+        return
+    click.echo("\n".join([*proposal.lines(), "", proposal.fragment()]))
+    if plot:
+        click.echo(f"\npicture  {plot}", err=True)
+
+
+def _check_data(spec: str, plan: Plan) -> None:
+    data = plan.spec.data
+    if data is None:
+        raise click.UsageError(f"{spec} has no 'data:', and levels are proposed for data")
+    if data.space != "real":
+        raise click.UsageError(f"{spec} has {data.space} data, and Gaussian noise is for real ones")
