@@ -100,9 +100,9 @@ def training(report: Report) -> None:
 def sampling(report: Report) -> None:
     """A step of every sampler, against as many forward passes as it takes scores."""
     rows: dict[str, dict[str, dict[str, float]]] = {}
-    steps = 100
+    steps = 20
     samplers: list[tuple[str, Any, Sampler, int]] = [
-        ("annealed_langevin", SIGMAS, AnnealedLangevin(schedule=SIGMAS, steps_per_level=10, denoise=False), steps),
+        ("annealed_langevin", SIGMAS, AnnealedLangevin(schedule=SIGMAS, steps_per_level=2, denoise=False), steps),
         ("reverse_sde", TIME, ReverseSDE(steps=steps, denoise=False), steps),
         ("predictor_corrector", TIME, PredictorCorrector(steps=steps, denoise=False), 2 * steps),
         ("probability_flow_ode", TIME, ProbabilityFlowODE(steps=steps, denoise=False), 2 * steps),

@@ -95,6 +95,7 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
             for module in model.modules():
                 if isinstance(module, Conditional):
                     module.meet(train, train_labels)
+                    module.check_labels(test_labels)
 
     extras = mean = None
     optimizers: list[torch.optim.Optimizer] = []

@@ -14,10 +14,14 @@ from torch import Tensor
 from ebmkit.storage import make_folder, write_bytes, write_text
 
 
-def write_samples(path: Path, x: Tensor) -> None:
-    """Write states `(N, *event)` in the format that the suffix of `path` names (see `FORMATS`)."""
+def write_samples(path: Path, x: Tensor, labels: Tensor | None = None) -> None:
+    """Write states `(N, *event)` in the format that the suffix of `path` names (see `FORMATS`).
+
+    Formats that hold several arrays have labels, where there are some, as `y`.
+    """
     make_folder(path.parent)
-    write_bytes(path, FORMATS[path.suffix](x.cpu().contiguous()))
+    beside = {} if labels is None else {"y": labels.cpu().contiguous()}
+    write_bytes(path, FORMATS[path.suffix](x.cpu().contiguous(), beside))
 
 
 def write_draws(path: Path, x: Tensor, seen: Mapping[str, Tensor]) -> None:
@@ -42,19 +46,19 @@ STATS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
 }
 
 
-def _npy(x: Tensor) -> bytes:
+def _npy(x: Tensor, beside: Mapping[str, Tensor]) -> bytes:
     content = io.BytesIO()
     np.save(content, x.numpy(), allow_pickle=False)
     return content.getvalue()
 
 
-def _npz(x: Tensor) -> bytes:
+def _npz(x: Tensor, beside: Mapping[str, Tensor]) -> bytes:
     content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, x=x.numpy())
+    np.savez_compressed(content, allow_pickle=False, x=x.numpy(), **{name: of.numpy() for name, of in beside.items()})
     return content.getvalue()
 
 
-def _csv(x: Tensor) -> bytes:
+def _csv(x: Tensor, beside: Mapping[str, Tensor]) -> bytes:
     """A row a state, a column a coordinate, enough digits to come back to the same float32."""
     content, flat = io.BytesIO(), x.flatten(1).numpy()
     header = ",".join(f"x{column}" for column in range(flat.shape[1]))
@@ -62,9 +66,9 @@ def _csv(x: Tensor) -> bytes:
     return content.getvalue()
 
 
-FORMATS: dict[str, Callable[[Tensor], bytes]] = {
+FORMATS: dict[str, Callable[[Tensor, Mapping[str, Tensor]], bytes]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".csv": _csv,
-    ".safetensors": lambda x: save_tensors({"x": x}),
+    ".safetensors": lambda x, beside: save_tensors({"x": x, **beside}),
 }

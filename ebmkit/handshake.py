@@ -146,7 +146,8 @@ def _class_trouble(cls: Any) -> str:
         slip = f"; is '{meant}' meant as '{missing[0]}'?" if meant else ""
         return f"{cls.__qualname__} does not implement {', '.join(missing)}{slip}"
     if bare := _without_annotation(cls):
-        return f"{cls.__qualname__}.{bare} has no annotation, so it is not a parameter: write {bare}: type = ..."
+        words = f"write {bare}: type = ..., or {bare}: ClassVar[type] = ... for what no spec can set"
+        return f"{cls.__qualname__}.{bare} has no annotation, so it is not a parameter: {words}"
     try:
         get_type_hints(cls, include_extras=True)
     except Exception as error:

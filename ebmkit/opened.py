@@ -63,7 +63,11 @@ class Run:
 
     @property
     def model(self) -> nn.Module:
-        """The trained module, in eval mode: `(B, *event) -> (B,)` energies. The running mean where there is one."""
+        """The trained module, in eval mode: `(B, *event) -> (B,)` energies. The running mean where there is one.
+
+        With a noise schedule it takes a level beside x, and labels where it knows some: `run.model(x, level, labels)`.
+        A score network then gives scores, `(B, *event)`.
+        """
         return self.view.parts.evaluated.eval()
 
     @property
@@ -76,15 +80,18 @@ class Run:
         """The samples that the run kept, `(n, *event)`."""
         return self.view.samples(self.plan.spec.samples).cpu()
 
-    def sample(self, n: int, *, seed: int | None = None) -> Tensor:
-        """`n` fresh samples `(n, *event)`; the same ones for the same seed."""
+    def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
+        """`n` fresh samples `(n, *event)`; the same ones for the same seed; of one label, if the model takes any."""
+        from ebmkit.engine.given import Given
         from ebmkit.engine.streams import Streams
         from ebmkit.engine.view import View
 
         view = self.view
         streams = Streams(self.plan.spec.seed if seed is None else seed, view.parts.device)
         plan = dataclasses.replace(self.plan, spec=dataclasses.replace(self.plan.spec, samples=n))
-        return View(plan, view.parts, streams, view.history, self.folder).samples(n).cpu()
+        fresh = View(plan, view.parts, streams, view.history, self.folder)
+        fresh.given = None if label is None else Given(label)
+        return fresh.samples(n).cpu()
 
 
 def open_run(path: str | os.PathLike[str], *, plugins: Sequence[str] = ()) -> Run:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: Flat samples; and chain by chain, as arviz reads them.
 FLAT, CHAINS = (".npy", ".npz", ".csv", ".safetensors"), ".json"
 SUFFIXES = (*FLAT, CHAINS)
+#: Sections that say how samples are drawn, and nothing about what was trained.
+DRAWING = ("sampler", "init", "chains", "samples")
 
 
 class Asked(NamedTuple):
@@ -97,11 +99,14 @@ def command(
     folder = run_folder(Path(target)) if Path(target).is_dir() else None
     if folder and out is None:
         raise click.UsageError(f"{folder} was run; --out says where its samples go, and its report is in it")
-    if folder and (sets or unsets):
-        raise click.UsageError(f"{folder} was run as its spec says; --set and --unset change specs")
     changes = {"-n": ("samples", count), "--seed": ("seed", seed)} if out is None else {}
     flags = [Source(flag, f"{key}={value}") for flag, (key, value) in changes.items() if value is not None]
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, [*sets, *flags], unsets, plugins)
+    experiment = None
+    if folder and (sets or unsets):
+        as_run = load_plan(str(folder / "resolved.yaml"), [], (), plugins)
+        _check_changes(folder, plan, as_run)
+        experiment = as_run.hash
     if not folder and plan.spec.train:
         raise click.UsageError(f"{target} has to be trained: 'ebmkit run {target}', then sample the folder of that run")
     if out is None:
@@ -113,7 +118,7 @@ def command(
             "the end of a chain of its own; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
         )
     _check_fit(target, plan, asked)
-    _write(plan, folder, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
+    _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
 
 
 def _nothing(line: str, *, err: bool = False) -> None: ...
@@ -161,6 +166,8 @@ def _check_fit(target: str, plan: Plan, asked: Asked) -> None:
         if asked.label < 0 or (classes is not None and asked.label >= classes):
             known = f"0 to {classes - 1}" if classes else "from 0 on"
             raise click.BadParameter(f"there is no label {asked.label}: they are {known}", param_hint="--condition")
+    if asked.inpaint and model.labelled and asked.label is None:
+        raise click.UsageError(f"--inpaint: model '{model.component_name}' takes labels; say which with --condition")
     if asked.inpaint and not (sampler and sampler.one_way):
         with_it = f"sampler '{sampler.component_name}' of {target} does not" if sampler else f"{target} has no sampler"
         raise click.UsageError(
@@ -181,6 +188,7 @@ def _check_fit(target: str, plan: Plan, asked: Asked) -> None:
 def _write(
     plan: Plan,
     folder: Path | None,
+    experiment: str | None,
     count: int | None,
     seed: int | None,
     asked: Asked,
@@ -198,7 +206,7 @@ def _write(
         if asked.denoise and asked.sigma is not None:
             with _blaming("--denoise"):
                 noisy = read_states(asked.denoise, plan.event)
-            view = view_of(plan, folder, say=tell)
+            view = view_of(plan, folder, experiment=experiment, say=tell)
             with _blaming("--sigma"):
                 x = denoised(view, noisy, asked.sigma, asked.label)
             _keep(view, x, f"{len(x):,} denoised states", out, plot, partial(_pairs, view, noisy, None, x), say)
@@ -210,11 +218,29 @@ def _write(
         if given.known is not None:
             count = count or len(given.known)
         count = count or plan.spec.samples
-        view = view_of(plan, folder, samples=count, seed=seed, given=given, say=tell)
+        view = view_of(plan, folder, samples=count, seed=seed, given=given, experiment=experiment, say=tell)
+        _check_label(view, asked.label)
         x = view.samples(count)
         known, mask = given.known, given.mask
         picture = partial(_summary, view) if known is None else partial(_pairs, view, known, mask, x)
         _keep(view, x, f"{count:,} samples", out, plot, picture, say)
+
+
+def _check_changes(folder: Path, plan: Plan, as_run: Plan) -> None:
+    """A run may be sampled otherwise than it was, and nothing else of it may change."""
+    kept = [key for key in {**plan.resolved, **as_run.resolved} if key not in DRAWING]
+    if changed := [key for key in kept if plan.resolved.get(key) != as_run.resolved.get(key)]:
+        raise click.UsageError(
+            f"{folder} was run with another '{changed[0]}'; of a run, --set and --unset change {', '.join(DRAWING)}"
+        )
+
+
+def _check_label(view: View, label: int | None) -> None:
+    """A network knows nothing of a label that no training point has."""
+    known = view.parts.train_labels
+    if label is not None and known is not None and not bool((known == label).any()):
+        there = ", ".join(map(str, sorted(set(known.tolist()))[:20]))
+        raise click.BadParameter(f"no training point has label {label}; there are {there}", param_hint="--condition")
 
 
 def _keep(
@@ -235,7 +261,7 @@ def _keep(
         assert view.draws is not None
         write_draws(out, view.draws.x, view.draws.seen)
     else:
-        write_samples(out, x)
+        write_samples(out, x, None if view.sample_labels is None else view.sample_labels[: len(x)])
     say(f"{words}  {out}")
     if view.draws:
         for line in (f"chains: {verdict(view)}", *(f"warning: {finding}" for finding in findings(view))):

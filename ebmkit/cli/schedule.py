@@ -45,7 +45,7 @@ def suggest(
     _check_data(spec, plan)
 
     # These import torch: only after everything was found to be right.
-    from ebmkit.engine.proposal import propose
+    from ebmkit.report.proposal import propose
     from ebmkit.storage import make_folder, write_bytes
 
     try:

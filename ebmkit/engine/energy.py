@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 if TYPE_CHECKING:
     from ebmkit.kinds import Schedule
@@ -77,6 +77,12 @@ class Energy:
         self.evaluations += 1
         with torch.no_grad():
             return cast("Conditional", self.module).score(x, level)
+
+    def noise(self, like: Tensor, rng: Generator) -> Tensor:
+        """Where chains from noise to data begin: the law of the data under the most noise, as far as it is known."""
+        module = cast("Conditional", self.module)
+        noise = torch.empty_like(like).normal_(0, module.schedule.prior_std(), generator=rng)
+        return noise.add_(module.prior_mean())
 
     @property
     def schedule(self) -> Schedule:

@@ -9,8 +9,10 @@ from pathlib import Path
 from ebmkit.build import Parts
 from ebmkit.engine.history import History
 from ebmkit.engine.progress import Progress
+from ebmkit.nets.conditional import Conditional
 from ebmkit.plan import Plan
 from ebmkit.record import Record
+from ebmkit.schedules.process import range_of
 
 #: Beside the loss, what the bar shows, and how briefly.
 SHOWN = {
@@ -131,6 +133,11 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         sizes = f"{len(parts.train):,} points to train and {len(parts.test):,} held out, of shape {shape}"
         lines.append(("data", f"{spec.data.component_name}: {sizes}"))
     lines.append(("model", f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"))
+    if isinstance(parts.model, Conditional):
+        schedule = parts.model.schedule
+        most, least = range_of(schedule)
+        count = f" in {_count(schedule.count, 'level')}" if schedule.conditioning == "sigma" else ""
+        lines.append(("noise", f"{schedule.component_name}: {most:.4g} to {least:.4g}{count}"))
     if spec.objective and spec.stages:
         own = sum(p.numel() for p in parts.extras.parameters() if p.requires_grad) if parts.extras else 0
         extra = f": {_count(own, 'parameter')} of its own" if own else ""

@@ -75,6 +75,7 @@ def integrate(field: Field, y: Tensor, start: float, end: float, tolerance: floa
         reached, slopes = runge_kutta(field, DOPRI5, t, y, h)
         unit = tolerance * (1 + torch.maximum(y.abs(), reached.abs()))
         error = (_combined(DOPRI5.doubts, slopes, h) / unit).square().mean(1).sqrt()
+        error = torch.where(error.isfinite(), error, torch.inf)  # too far: a shorter step may not leave the domain
         accepted = (error <= 1) & (left != 0)
         t = torch.where(accepted, torch.where(h == left, target, t + h), t)
         y = torch.where(accepted.unsqueeze(1), reached, y)

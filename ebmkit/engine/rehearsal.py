@@ -51,7 +51,7 @@ class Rehearsal:
         """For people."""
         lines = list(self.plan)
         if self.steps:
-            each = ", ".join(f"{1000 * seconds:.3g} ms" for seconds in self.steps)
+            each = ", ".join(f"{1000 * s:.3g} ms" if s < 1 else f"about {duration(s)}" for s in self.steps)
             lines.append(f"one step   {each}; the training takes about {duration(self.seconds)}")
         lines.append("model, objective, optimizer and sampler work together; nothing was written")
         if self.made_up:

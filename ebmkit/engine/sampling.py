@@ -36,12 +36,13 @@ def view_of(
     samples: int | None = None,
     seed: int | None = None,
     given: Given | None = None,
+    experiment: str | None = None,
     say: Callable[[str], None] = print,
 ) -> View:
     """A view with the weights and the history of `run_folder`, or of a model that needs no training.
 
     With the seed of the run, and as many samples, it draws the very samples that the run kept; unless something is
-    `given` that they are to have.
+    `given` that they are to have, or the plan draws them otherwise. `experiment` then is the hash of its own plan.
     """
     if samples is not None:
         plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
@@ -50,7 +51,7 @@ def view_of(
     if run_folder:
         if differing := drift(run_folder, {"data": data_files(plan)}, keys=["data"]):
             raise Drifted(f"the data are not those of {run_folder}: " + "; ".join(differing))
-        saved = checkpoint.latest(run_folder / "checkpoints", plan.hash, say)
+        saved = checkpoint.latest(run_folder / "checkpoints", experiment or plan.hash, say)
         if saved is None:
             raise StorageFailed(f"{run_folder}: nothing was saved there yet")
         restore_weights(parts, saved)

@@ -175,7 +175,8 @@ class _Session:
             results = self.evaluation.measure(spec.evaluate, at_least=spec.samples)
             if view.can_sample:
                 kept = view.draws.x.flatten(0, 1) if view.draws else view.samples(spec.samples)
-                _write_tensors(record.file("samples/samples.safetensors"), {"x": kept})
+                told = {} if view.sample_labels is None else {"y": view.sample_labels[: len(kept)]}
+                _write_tensors(record.file("samples/samples.safetensors"), {"x": kept, **told})
                 _write_tensors(record.file("samples/traces.safetensors"), view.traces)
                 if view.draws:
                     _write_tensors(record.file("samples/chains.safetensors"), view.draws.to_tensors())

@@ -61,6 +61,8 @@ class View:
         self._mixing: tuple[Draws, Mixing] | None = None
         self._drawn: Tensor | None = None
         self._drawn_at = -1
+        #: Of a model that takes labels, those of the last samples that were drawn, in their order.
+        self.sample_labels: Tensor | None = None
         self._chain_steps = 0
 
     @contextmanager
@@ -233,6 +235,7 @@ class View:
         """Where `n` chains end, block by block."""
         starts, rows = self._starts()
         blocks: list[Tensor] = []
+        told: list[Tensor] = []
         traces: list[dict[str, Tensor]] = []
         for first in range(0, n, rows):
             # A stream per step: another evaluation on the way does not move the samples of the last one.
@@ -241,10 +244,12 @@ class View:
             start, labels = self._begin(starts, count, rng), self._labels(count, rng)
             hold = self.given.holder(first, start, self.schedule) if self.given else None
             module = self._told(labels)
+            told += [] if labels is None else [labels]
             chain = run_chain(sampler, module, start, rng, traces=True, on_step=self._count, hold=hold)
             blocks.append(self.given.kept(chain.x, first) if self.given else chain.x)
             traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
         self.traces = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
+        self.sample_labels = torch.cat(told) if told else None
         return torch.cat(blocks)
 
     def _from_noise(self) -> Sampler:

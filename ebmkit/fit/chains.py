@@ -8,6 +8,7 @@ from ebmkit.check import Checked
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import SectionMissing, ShapeMismatch, TooManyChains, Unsuitable
 from ebmkit.fit.places import Places, called, event_of
+from ebmkit.inits.noise import NoiseStart
 from ebmkit.kinds import Init, Sampler
 from ebmkit.place import Path
 
@@ -46,6 +47,13 @@ def sampler_misfits(path: Path, sampler: Sampler, checked: Checked, here: Places
 
 def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     chains, sampler, init = checked.spec.chains, checked.spec.sampler, checked.spec.init
+    if sampler and sampler.one_way and init != NoiseStart():  # which a resolved spec writes out
+        yield Unsuitable(
+            f"{called(sampler)} begins at noise of its own, and {called(init)} has no part in that",
+            here("init"),
+            other=here("sampler"),
+            help="leave out 'init:'",
+        )
     if chains is None:
         return
     if sampler is None:

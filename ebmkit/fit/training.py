@@ -82,6 +82,14 @@ def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             here("model", "schedule"),
             help="give it a number, as in {use: geometric, sigma_max: 10.0}",
         )
+    if checked.spec.compile and model.conditioning is not None:
+        yield Unsuitable(
+            f"'compile' compiles energies, and {called(model)} gives scores at noise levels",
+            here("compile"),
+            other=here("model"),
+            other_label=f"takes a {model.conditioning} beside x",
+            help="leave 'compile' out",
+        )
     if model.labelled and not (data and data.labelled):
         yield Unsuitable(
             f"{called(model)} has 'classes', and {f'{called(data)} has no labels' if data else 'there is no data'}",

@@ -29,7 +29,7 @@ class Model(Component, ABC):
 
     `energy`        forward gives energies
     `score`         forward takes a noise level or a time beside x, as `conditioning` says: `module` is a `Conditional`,
-                    with `module.score(x, level) -> (B, *event)`; without `energy` its forward is that score
+                    with `module.score(x, level, labels=None) -> (B, *event)`; its forward is that, without `energy`
     `gradient`      the energy is differentiable in x
     `sample_exact`  `module.sample_exact(n, rng) -> (n, *event)`, independent draws
     `log_z`         `module.log_z() -> ()`, the exact log normaliser

@@ -22,7 +22,7 @@ class Schedule(Component, ABC):
     """
 
     component_kind: ClassVar[str] = "schedule"
-    #: What a network with this schedule takes beside x.
+    #: What a network with this schedule takes beside x: a time where it says `at`, a level where it says `levels`.
     conditioning: ClassVar[Literal["sigma", "time"]]
 
     #: Of the first sort: how many levels there are. A parameter, or fixed.
@@ -30,6 +30,15 @@ class Schedule(Component, ABC):
     #: Of the second: the last time T, and the earliest one that is learnt and sampled down to. Parameters, or fixed.
     horizon: float
     earliest: float
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.at is not Schedule.at:
+            cls.conditioning = "time"
+        elif cls.levels is not Schedule.levels:
+            cls.conditioning = "sigma"
+        else:
+            raise TypeError(f"{cls.__qualname__}: a schedule says either levels() or at(t)")
 
     @property
     def needs_data(self) -> bool:

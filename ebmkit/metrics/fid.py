@@ -34,9 +34,8 @@ class FID(Metric):
     `fid_gaussian`  draws from the Gaussian with the mean and the covariance of the training pixels
     `fid_noise`     independent pixels with the mean and the standard deviation of all training pixels
 
-    `fid_points` says how many there are of each, which is `samples`, or the number of training points where that is
-    less, and `fid_held_out` how many the reference has; that number may differ, since it is the same in all four.
-    Whatever is known of the features stands beside it, as `features_accuracy`.
+    `fid_points` says how many there are of each, and `fid_held_out` how many the reference has; that number may differ,
+    since it is the same in all four. Whatever is known of the features stands beside it, as `features_accuracy`.
 
     The features `digits-cnn`, the 64 units in front of the last layer of a small convolutional classifier, are for
     images like `digits` of 1 x 8 x 8 with pixels from -1 to 1. ebmkit trains them when they are first asked for, which
@@ -45,7 +44,7 @@ class FID(Metric):
 
     Parameters:
         features: the network that looks at the images.
-        samples: model samples, and as many points of each of the others.
+        samples: model samples, and as many points of each of the others; no more than there are training points.
         every: measure after each so many training steps, not only at the end.
 
     Reference: Heusel et al., "GANs trained by a two time-scale update rule converge to a local Nash equilibrium",
@@ -73,7 +72,9 @@ class FID(Metric):
         test, train = view.data("test"), view.data("train")
         if test is None or train is None:
             raise ValueError("distances to data need a spec with data")
-        samples = view.samples(min(self.samples, len(train)))
+        if len(train) < self.samples:
+            raise ValueError(f"'samples' is {self.samples}, and there are {len(train)} training points to compare with")
+        samples = view.samples(self.samples)
         n = len(samples)  # of long chains there may be fewer
         features, facts = find_extractor(self.features).load()
         reference = fitted(features(test))

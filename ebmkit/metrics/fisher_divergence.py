@@ -10,7 +10,6 @@ from ebmkit.component import component
 from ebmkit.kinds import Event, Metric, Model, Schedule, Space
 from ebmkit.lazy import torch
 from ebmkit.metrics.known_model import build_target, check_target, other_score, other_shape
-from ebmkit.models.gaussian_mixture import GaussianMixture
 from ebmkit.schedules.process import signal_and_noise
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class FisherDivergence(Metric):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"data"})
 
-    target: Model = GaussianMixture()
+    target: Model
     levels: Annotated[int, Ge(1)] | None = None
 
     def __post_init__(self) -> None:

@@ -78,14 +78,17 @@ class Inpainting(Metric):
             labels = labels[order.to(labels.device)]
         x = test[order.to(test.device)].to(view.parts.device)
         mask = self.mask(view.event).to(x.device)
-        drawn = [view.inpainted(x, mask, view.rng, labels).double() for _ in range(self.draws)]
+        drawn = [view.inpainted(x, mask, view.rng, labels).cpu().double() for _ in range(self.draws)]
         nearest = neighbours(x, train, mask).nearest
         guesses = {
             "inpainting_error": torch.stack(drawn).mean(0),
             "inpainting_error_mean": _mean(train).to(x.device),
             "inpainting_error_nearest": train[nearest.to(train.device)].to(x.device),
         }
-        return {name: float((guess - x)[:, ~mask].double().square().mean()) for name, guess in guesses.items()}
+        return {
+            name: float((guess.cpu() - x.cpu())[:, ~mask.cpu()].double().square().mean())
+            for name, guess in guesses.items()
+        }
 
     def mask(self, event: Event) -> Tensor:
         """Of the shape of a state, on the CPU, true where it is known."""
@@ -103,4 +106,4 @@ class Inpainting(Metric):
 def _mean(x: Tensor) -> Tensor:
     """Of each coordinate, block by block: data may lie in a file that is larger than the memory."""
     blocks = torch.split(x, max(1, BLOCK // max(1, x[0].numel())))
-    return torch.stack([block.double().sum(0) for block in blocks]).sum(0) / len(x)
+    return torch.stack([block.cpu().double().sum(0) for block in blocks]).sum(0) / len(x)

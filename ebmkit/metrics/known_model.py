@@ -18,6 +18,10 @@ def check_target(target: Model | None, *abilities: str) -> None:
     for ability in abilities:
         if ability not in target.offers:
             raise ValueError(f"model '{target.component_name}' does not offer '{ability}'")
+    if target.conditioning is not None:
+        raise ValueError(
+            f"model '{target.component_name}' takes a {target.conditioning} beside x, and is given none here"
+        )
     if target.event() is None:
         raise ValueError(
             f"model '{target.component_name}' takes its shape from data, and here it is to be compared with"

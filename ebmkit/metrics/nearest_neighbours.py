@@ -70,4 +70,4 @@ class NearestNeighbours(Metric):
         if not bool(found.next_distance.isfinite().all()):
             raise ValueError("all training points are the same distance away, so that none is nearer than the next")
         copies = found.distance < self.ratio * found.next_distance
-        return float(found.distance.double().quantile(0.5)), float(copies.double().mean())
+        return float(found.distance.cpu().double().quantile(0.5)), float(copies.cpu().double().mean())

@@ -29,6 +29,7 @@ def neighbours(points: Tensor, among: Tensor, mask: Tensor | None = None) -> Nei
     the nearest point do not count as the next one, which is infinitely far where there are only copies.
     """
     flat, others = points.flatten(1), among.flatten(1)
+    flat = flat.to(torch.promote_types(flat.dtype, torch.float32))  # in half precision there are no distances
     if mask is not None:
         flat = flat[:, mask.flatten().to(flat.device)]
     count, infinite = len(flat), float("inf")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from math import log, pi, prod
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
 from annotated_types import Ge, Gt
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Numbers in the states whose way is followed at a time.
 BLOCK = 1 << 16
+#: Coordinates up to which a divergence is exact by default.
+EXACT = 16
 
 
 @component("ode_log_likelihood")
@@ -48,7 +50,7 @@ class ODELogLikelihood(Metric):
         tolerance: error of a step, relative to 1 + the size of what is carried along.
         probes: null takes the exact divergence, with d backward passes for each look at the score. A number takes so
             many, along random signs v, as the mean of v' ds/dx v: unbiased, and exact in one dimension. The signs are
-            drawn once for the whole way of a point.
+            drawn once for the whole way of a point. `auto` is null up to 16 coordinates, and 1 beyond.
         truth: report as `ode_log_likelihood_truth` the mean log density of the same points under the law they are drawn
             from, and as `ode_log_likelihood_gap` by how much the model falls short, for data whose density is known.
         every: measure after each so many training steps, not only at the end.
@@ -64,7 +66,7 @@ class ODELogLikelihood(Metric):
 
     points: Annotated[int, Ge(1)] = 1_000
     tolerance: Annotated[float, Gt(0)] = 1e-5
-    probes: Annotated[int, Ge(1)] | None = None
+    probes: Annotated[int, Ge(1)] | Literal["auto"] | None = "auto"
     truth: bool = False
 
     def __post_init__(self) -> None:
@@ -91,7 +93,8 @@ class ODELogLikelihood(Metric):
         rows = torch.arange(n, device=test.device) * len(test) // n
         there = test[rows].to(view.parts.device, view.parts.dtype)
         # Drawn where the generator is; the rest on the CPU, because some devices have no float64.
-        probes = draw_probes("rademacher", there, self.probes, view.rng).flatten(2) if self.probes else None
+        wanted = (None if d <= EXACT else 1) if self.probes == "auto" else self.probes
+        probes = draw_probes("rademacher", there, wanted, view.rng).flatten(2) if wanted else None
         x = _precise(test[rows])
         labels = view.labels("test") if view.plan.spec.model.labelled else None
         labels = None if labels is None else labels[rows.to(labels.device)].cpu()
@@ -127,7 +130,9 @@ class ODELogLikelihood(Metric):
         end = integrate(carry(module, x, labels, probes), begin, first, last, self.tolerance, TRIES)
         noise, gathered = end[:, :d], end[:, d]
         std = schedule.prior_std()
-        prior = -(noise / std).square().sum(1) / 2 - d * (log(2 * pi) / 2 + log(std))
+        mean = module.prior_mean()
+        mean = mean.flatten() if isinstance(mean, torch.Tensor) else mean
+        prior = -((noise - mean) / std).square().sum(1) / 2 - d * (log(2 * pi) / 2 + log(std))
         return prior + gathered + d * log(signal)
 
 

@@ -10,7 +10,6 @@ from ebmkit.component import component
 from ebmkit.kinds import Event, Metric, Model, Space
 from ebmkit.lazy import torch
 from ebmkit.metrics.known_model import build_target, check_target, other_score, other_shape
-from ebmkit.models.gaussian_mixture import GaussianMixture
 from ebmkit.schedules.process import least_noise, signal_and_noise
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class ScoreError(Metric):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"data"})
 
-    target: Model = GaussianMixture()
+    target: Model
     quantile: Annotated[float, Gt(0), Lt(1)] = 0.01
     points: Annotated[int, Ge(1)] = 10_000
 

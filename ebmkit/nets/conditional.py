@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.kinds import Schedule
-from ebmkit.schedules.process import signal_and_noise
+from ebmkit.schedules.process import check, signal_and_noise
 
 #: A noise level or a time, for all states or for each.
 Level: TypeAlias = float | Tensor
@@ -22,7 +22,7 @@ class Conditional(nn.Module):
     states, or one of `(B,)` with a level for each.
     """
 
-    #: Of a schedule of noise levels, those; saved with the weights, because they are what the weights were trained for.
+    #: Of a schedule of noise levels, those. They follow from the data, as the schedule does, and are not saved.
     levels: Tensor | None
 
     def __init__(self, schedule: Schedule, classes: int | None = None) -> None:
@@ -30,13 +30,18 @@ class Conditional(nn.Module):
         self.schedule = schedule
         #: How many labels there are, for a network that is told them.
         self.classes = classes
-        self.register_buffer("levels", self._levels())
+        self.register_buffer("levels", self._levels(), persistent=False)
 
     def meet(self, data: Tensor, labels: Tensor | None = None) -> None:
         """Told once, before anything else, which data it will be trained on; these may be on another device."""
         self.schedule = self.schedule.fitted(data)
+        check(self.schedule)
         if self.levels is not None:
             self.levels = self.schedule.levels().to(self.levels)
+        self.check_labels(labels)
+
+    def check_labels(self, labels: Tensor | None) -> None:
+        """Raise a ValueError if there is a label that the network has no place for."""
         if self.classes is not None and labels is not None:
             low, high = map(int, labels.aminmax())
             if low < 0 or high >= self.classes:
@@ -47,6 +52,10 @@ class Conditional(nn.Module):
     def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         """`(B, *event)`, differentiable in the parameters, and in x where that is asked for."""
 
+    def prior_mean(self) -> Tensor | float:
+        """The mean of the law that sampling begins with, as far as it is known: for one state, or a number."""
+        return 0.0
+
     def noise_at(self, level: Level, x: Tensor) -> tuple[Any, Any]:
         """Signal and noise at a level, plain numbers or in a shape that multiplies states like `x`."""
         if not isinstance(level, Tensor):
@@ -55,8 +64,8 @@ class Conditional(nn.Module):
             signal, noise = torch.ones_like(level), level
         else:
             signal, noise = self.schedule.at(level)
-        rest = [1] * (x.dim() - 1)
-        return (signal, noise) if not level.dim() else (signal.view(-1, *rest), noise.view(-1, *rest))
+        shape = [-1, *[1] * (x.dim() - 1)] if level.dim() else []
+        return signal.to(x).view(shape), noise.to(x).view(shape)  # levels may be more precise than states
 
     def _levels(self) -> Tensor | None:
         if self.schedule.conditioning != "sigma":
@@ -86,3 +95,6 @@ class Labelled(Conditional):
 
     def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         return self.module.score(x, level, self.labels)
+
+    def prior_mean(self) -> Tensor | float:
+        return self.module.prior_mean()

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ebmkit.data.rows import plain_moments
 from ebmkit.kinds import Schedule
 from ebmkit.nets.conditional import Conditional, Level, score_of_energy
+from ebmkit.schedules.process import most_noise, signal_and_noise
 
 
 class Scaled(NamedTuple):
@@ -54,6 +55,10 @@ class NoisedNetwork(Conditional):
             self.center.copy_(mean.to(self.center.dtype))
             if len(data) > 1 and spread > 0:
                 self.scale.copy_(spread.to(self.scale.dtype))
+
+    def prior_mean(self) -> Tensor:
+        signal, _ = signal_and_noise(self.schedule, most_noise(self.schedule))
+        return self.center * signal
 
     def _scaled(self, x: Tensor, level: Level) -> Scaled:
         signal, noise = self.noise_at(level, x)

@@ -17,8 +17,9 @@ def even_shares(batch: Tensor, rng: Generator) -> Tensor:
 
     They share one random shift, so that no batch sees much of one noise level and little of another.
     """
-    shift = torch.empty((), device=batch.device, dtype=batch.dtype).uniform_(generator=rng)
-    order = torch.arange(len(batch), device=batch.device, dtype=batch.dtype)
+    precise = torch.promote_types(batch.dtype, torch.float32)  # half precision would leave out half of many levels
+    shift = torch.empty((), device=batch.device, dtype=precise).uniform_(generator=rng)
+    order = torch.arange(len(batch), device=batch.device, dtype=precise)
     return (shift + order / len(batch)).remainder(1)
 
 

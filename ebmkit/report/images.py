@@ -112,10 +112,10 @@ def draw_neighbours(axes: Any, view: View) -> str:
         apart = [f"{distance:.2g}" for distance in found.distance[chosen].tolist()]
         label_tiles(small, view, apart, ["sample", "training"])
         small.set_xlabel(f"distances of {name}", labelpad=1)
-    median = number(float(found.distance.double().quantile(0.5)))
+    median = number(float(found.distance.cpu().double().quantile(0.5)))
     if test is None:
         return f"The median distance of {len(samples):,} samples is {median}."
-    floor = number(float(neighbours(test[: len(samples)].to(samples), train).distance.double().quantile(0.5)))
+    floor = number(float(neighbours(test[: len(samples)].to(samples), train).distance.cpu().double().quantile(0.5)))
     return (
         f"Euclidean distances. The median of {len(samples):,} samples is {median}; that of held-out images from their "
         f"nearest training image is {floor}. Copies would be much nearer."

@@ -23,7 +23,7 @@ from ebmkit.report.style import (
     number,
     small_axes,
 )
-from ebmkit.schedules.process import level_of, signal_and_noise
+from ebmkit.schedules.process import least_noise, level_of, most_noise, range_of, signal_and_noise
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,7 +50,7 @@ def panels(view: View) -> list[Panel]:
         if has_potential(view):
             found.append(Panel("energy", f"Energy{at_least_noise(view)}", plane.draw_energy))
         for position, level in enumerate(levels(schedule, 3)):
-            title = f"Score at {named(schedule, level)}" + (", label 0" if model.labelled else "")
+            title = f"Score at {named(schedule, level)}" + ("" if _label(view) is None else f", label {_label(view)}")
             found.append(Panel(f"score-{position}", title, partial(draw_score, level=level)))
     if view.event == (1,):
         found.append(Panel("scores", "Scores", draw_scores, wide=True))
@@ -71,7 +71,7 @@ def levels(schedule: Schedule, count: int) -> list[float]:
     if schedule.conditioning == "sigma":
         known = schedule.levels().tolist()
         return [known[k] for k in dict.fromkeys(round(k * (len(known) - 1) / (count - 1)) for k in range(count))]
-    most, least = (noise / signal for signal, noise in map(partial(signal_and_noise, schedule), _ends(schedule)))
+    most, least = range_of(schedule)
     between = [level_of(schedule, most * (least / most) ** (k / (count - 1))) for k in range(1, count - 1)]
     return [schedule.horizon, *between, schedule.earliest]
 
@@ -80,8 +80,8 @@ def draw_score(axes: Any, view: View, level: float) -> str:
     """The field that a chain sees at this level, and data with as much noise as it then has."""
     import torch
 
-    schedule, labelled = _schedule(view), view.plan.spec.model.labelled
-    points = noised(view, level, label=0 if labelled else None)
+    schedule, label = _schedule(view), _label(view)
+    points = noised(view, level, label)
     square = plane.limits(view) if points is None else plane.around(points)
     if points is not None:
         shown = points[: plane.FEW].cpu()
@@ -90,7 +90,7 @@ def draw_score(axes: Any, view: View, level: float) -> str:
         axes.scatter(shown[:, 0], shown[:, 1], s=4, color=color, alpha=0.6, linewidths=0, label=name)
 
     def field(x: Tensor) -> Tensor:
-        return view.score(x, level, torch.zeros(len(x), dtype=torch.long) if labelled else None)
+        return view.score(x, level, None if label is None else torch.full((len(x),), label))
 
     if has_potential(view):
         plane.draw_lines(axes, square, lambda x: view.energy(x, level))
@@ -112,10 +112,10 @@ def draw_scores(axes: Any, view: View) -> str:
     """On the line, times the noise: scores of little noise would hide all others."""
     import torch
 
-    schedule, labelled = _schedule(view), view.plan.spec.model.labelled
+    schedule, label = _schedule(view), _label(view)
     left, right = line.limits(view)
     x = torch.linspace(left, right, line.GRID)
-    labels = torch.zeros(len(x), dtype=torch.long) if labelled else None
+    labels = None if label is None else torch.full((len(x),), label)
     words = []
     chosen = levels(schedule, len(LEVELS))
     for color, level in zip(LEVELS[-len(chosen) :], chosen, strict=True):
@@ -126,7 +126,7 @@ def draw_scores(axes: Any, view: View) -> str:
     axes.axhline(0, color=RULE, linewidth=0.8, zorder=0)
     axes.set(xlabel="x", ylabel="noise times score", xlim=(left, right))
     legend(axes)
-    return f"Scores from {'; '.join(words)}." + (" Given label 0." if labelled else "")
+    return f"Scores from {'; '.join(words)}." + ("" if label is None else f" Given label {label}.")
 
 
 def draw_schedule(axes: Any, view: View) -> str:
@@ -158,7 +158,7 @@ def draw_schedule(axes: Any, view: View) -> str:
         axes.set_yscale("log")
     axes.set(xlabel="t", xlim=(0, schedule.horizon))
     legend(axes)
-    words = [_amounts(schedule, level) for level in reversed(_ends(schedule))]
+    words = [_amounts(schedule, level) for level in (least_noise(schedule), most_noise(schedule))]
     return f"{' '.join(words)}{auto}"
 
 
@@ -191,7 +191,7 @@ def draw_inpainting(axes: Any, view: View) -> str:
     (small,) = small_axes(axes, 1, 1, gap=(0.0, 0.0), room=(0.13, 0.0))
     small.imshow(images.tiles(view, rows, low, high, columns=len(x)), interpolation="none")
     images.label_tiles(small, view, [""] * len(x), ["known", "drawn", "drawn", "original"])
-    error = sum(float((y - x)[:, ~mask].double().square().mean()) for y in drawn) / len(drawn)
+    error = sum(float((y - x)[:, ~mask].cpu().double().square().mean()) for y in drawn) / len(drawn)
     return (
         f"The {metric.keep} half of {len(x)} held-out images is known, the other half is drawn twice. Mean squared "
         f"error of a drawn pixel: {number(error)}."
@@ -271,12 +271,10 @@ def _amounts(schedule: Schedule, level: float) -> str:
     return f"Signal {number(signal)} and noise {number(noise)} at {named(schedule, level)}."
 
 
-def _ends(schedule: Schedule) -> tuple[float, float]:
-    """The levels of the most noise and of the least."""
-    if schedule.conditioning == "sigma":
-        sigma = schedule.levels().tolist()
-        return sigma[0], sigma[-1]
-    return schedule.horizon, schedule.earliest
+def _label(view: View) -> int | None:
+    """One that there are held-out data of, for a model that takes labels."""
+    labels = view.labels("test")
+    return int(labels.min()) if view.plan.spec.model.labelled and labels is not None else None
 
 
 def _inpainting(view: View) -> Inpainting:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ebmkit.engine.proposal import Proposal
+from ebmkit.report.proposal import Proposal
 from ebmkit.report.style import DATA, FAINT, INK, RULE, SAMPLES, corner, plain_matplotlib, tidy
 from ebmkit.schedules.suggestion import overlap, radial_density
 

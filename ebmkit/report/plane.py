@@ -156,7 +156,7 @@ def limits(view: View) -> Square:
 def around(points: Tensor) -> Square:
     """All but the strangest of the points, and a margin."""
     square = points.shape[1:] == (2,)
-    points = points[:POINTS, :2].cpu()
+    points = points[:POINTS, :2].cpu().float()
     low, high = points.quantile(0.002, dim=0), points.quantile(0.998, dim=0)
     x, y = ((low + high) / 2).tolist()
     half = (high - low).clamp(min=1e-6) / 2 * 1.15

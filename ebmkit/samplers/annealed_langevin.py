@@ -36,13 +36,14 @@ class AnnealedLangevin(Sampler):
         x' = x + alpha_i s(x, sigma_i) + sqrt(2 alpha_i) xi,    alpha_i = step_size sigma_i^2 / sigma_L^2
         and at the end, with `denoise`,    x' = x + sigma_L^2 s(x, sigma_L)
 
-    Chains begin at N(0, sigma_1^2 I), wherever `init` would begin them. Where you read
+    Chains begin at noise of sigma_1 around the mean of the data, wherever `init` would begin them. Where you read
         `x + alpha_i / 2 s + sqrt(alpha_i) z`, alpha_i = eps sigma_i^2 / sigma_L^2 (Amini, Zhang, Song and Ermon), take
         step_size = eps / 2.
 
     Parameters:
         schedule: the noise levels; the model's own.
-        steps_per_level: how many steps a chain makes at each of them.
+        steps_per_level: how many steps a chain makes at each of them. With few, samples are too wide: at noise below
+            the spread of the data chains no longer move far.
         step_size: the step at the last level; null takes sigma_L^2 / 10, as published for images (eps = 2e-5 and
             sigma_L = 0.01).
         denoise: end with the mean of the clean state, given the noisy one.
@@ -60,7 +61,7 @@ class AnnealedLangevin(Sampler):
     one_way: ClassVar[bool] = True
 
     schedule: Schedule = Geometric()
-    steps_per_level: Annotated[int, Ge(1)] = 20
+    steps_per_level: Annotated[int, Ge(1)] = 100
     step_size: Annotated[float, Gt(0)] | None = None
     denoise: bool = True
 
@@ -70,7 +71,7 @@ class AnnealedLangevin(Sampler):
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> AnnealedLangevinState:
         levels = tuple(energy.schedule.levels().tolist())
-        return AnnealedLangevinState(torch.empty_like(x).normal_(0, levels[0], generator=rng), levels[0], 0, levels)
+        return AnnealedLangevinState(energy.noise(x, rng), levels[0], 0, levels)
 
     def step(
         self, energy: Energy, state: AnnealedLangevinState, rng: Generator

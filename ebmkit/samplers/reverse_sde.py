@@ -70,8 +70,7 @@ class ReverseSDE(Sampler):
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> ReverseState:
         schedule = energy.schedule
-        x = torch.empty_like(x).normal_(0, schedule.prior_std(), generator=rng)
-        return ReverseState(x, schedule.horizon, 0, legs(schedule, self.steps, self.spacing))
+        return ReverseState(energy.noise(x, rng), schedule.horizon, 0, legs(schedule, self.steps, self.spacing))
 
     def move(self, leg: Leg) -> tuple[float, float, float]:
         """The three factors of a step, `stretch x + kick s + spread xi`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt
 
@@ -28,7 +28,6 @@ class Constant(Schedule):
     Example: schedule: {use: constant, sigma: 0.3}
     """
 
-    conditioning: ClassVar[Literal["sigma", "time"]] = "sigma"
     count: ClassVar[int] = 1  # type: ignore[misc]  # a parameter of other schedules, fixed here
 
     sigma: Annotated[float, Gt(0)] = 0.1

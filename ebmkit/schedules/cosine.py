@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import atan
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt
 
@@ -36,7 +36,6 @@ class Cosine(Schedule):
     Example: schedule: {use: cosine, sigma_max: 100.0, sigma_min: 0.01}
     """
 
-    conditioning: ClassVar[Literal["sigma", "time"]] = "time"
     earliest: ClassVar[float] = 0.0  # type: ignore[misc]  # a parameter where there is no noise at time zero
 
     sigma_max: Annotated[float, Gt(0)] = 100.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from math import log
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Gt
 
@@ -34,8 +34,6 @@ class Geometric(Schedule):
 
     Example: schedule: {use: geometric, sigma_max: auto, sigma_min: 0.01, count: 10}
     """
-
-    conditioning: ClassVar[Literal["sigma", "time"]] = "sigma"
 
     sigma_max: SigmaMax = "auto"
     sigma_min: Annotated[float, Gt(0)] = 0.01

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Gt
 
@@ -33,8 +33,6 @@ class Linear(Schedule):
 
     Example: schedule: {use: linear, sigma_max: auto, sigma_min: 0.01, count: 10}
     """
-
-    conditioning: ClassVar[Literal["sigma", "time"]] = "sigma"
 
     sigma_max: SigmaMax = "auto"
     sigma_min: Annotated[float, Gt(0)] = 0.01

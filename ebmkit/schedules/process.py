@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: Halvings that find a time to the last bit.
 HALVINGS = 80
+#: Times at which it is looked whether a process is one.
+LOOKS = 100
 #: Levels whose numbers are kept: chains ask for the same ones again and again.
 LATELY = 1 << 14
 
@@ -59,6 +61,28 @@ def time_of(schedule: Schedule, sigma: Tensor) -> Tensor:
     return (low + high) / 2
 
 
+def check(schedule: Schedule) -> None:
+    """Raise a ValueError that says why noise does not fall from level to level, or grow with time."""
+    who = f"schedule '{schedule.component_name}'"
+    if schedule.conditioning == "sigma":
+        levels = schedule.levels()
+        if levels.shape != (schedule.count,):
+            raise ValueError(f"{who} has 'count' {schedule.count}, and gives levels of shape {tuple(levels.shape)}")
+        if not bool(levels.isfinite().all() and (levels > 0).all() and (levels.diff() < 0).all()):
+            raise ValueError(f"{who} has levels that are not positive and falling: {levels.tolist()[:5]} ...")
+        return
+    t = torch.linspace(schedule.earliest, schedule.horizon, LOOKS, device="cpu", dtype=torch.float64)
+    rises = log_sigma(schedule, t).diff()
+    if not bool(rises.isfinite().all() and (rises > 0).all()):
+        at = float(t[int((~(rises > 0)).nonzero()[0])])
+        raise ValueError(f"{who} has noise / signal that does not grow with time, at t = {at:.4g}")
+
+
+def most_noise(schedule: Schedule) -> float:
+    """The level at which there is most noise."""
+    return float(schedule.levels()[0]) if schedule.conditioning == "sigma" else schedule.horizon
+
+
 def least_noise(schedule: Schedule) -> float:
     """The level at which there is least noise."""
     return float(schedule.levels()[-1]) if schedule.conditioning == "sigma" else schedule.earliest
@@ -73,14 +97,16 @@ def signal_and_noise(schedule: Schedule, level: float) -> tuple[float, float]:
     return float(signal), float(noise)
 
 
+def range_of(schedule: Schedule) -> tuple[float, float]:
+    """Noise / signal where there is most noise, and where there is least."""
+    ends = (signal_and_noise(schedule, level) for level in (most_noise(schedule), least_noise(schedule)))
+    most, least = (noise / signal for signal, noise in ends)
+    return most, least
+
+
 def level_of(schedule: Schedule, sigma: float) -> float:
     """The level at which noise / signal is sigma. Between two noise levels a network has to interpolate."""
-    if schedule.conditioning == "sigma":
-        levels = schedule.levels()
-        most, least = float(levels[0]), float(levels[-1])
-    else:
-        ends = torch.tensor([schedule.horizon, schedule.earliest], device="cpu", dtype=torch.float64)
-        most, least = log_sigma(schedule, ends).exp().tolist()
+    most, least = range_of(schedule)
     if not least * (1 - 1e-6) <= sigma <= most * (1 + 1e-6):
         raise ValueError(f"noise of {sigma:g} is outside of what the model was trained for, {least:.3g} to {most:.3g}")
     if schedule.conditioning == "sigma":

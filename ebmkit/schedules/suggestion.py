@@ -24,6 +24,8 @@ SHARE = 0.5
 EXCESS = 0.06
 #: Steps a level, from the fewest that are published to the most.
 FEWEST, MOST = 5, 100
+#: How far the variance of samples may be from that of the data, and the most steps a level that are spent on it.
+TOO_WIDE, MOST_WIDE = 0.1, 1000
 #: How near is near: so much of the data. Noise may move a point by so much of the way there.
 NEAR, MOVE = 0.01, 0.1
 #: Points around which is looked, and points that are looked for: enough of both to know a hundredth.
@@ -75,6 +77,8 @@ class Suggestion:
     step_size: float
     #: Behind a level, over sigma^2.
     variance: float
+    #: Of samples of a Gaussian as wide as the data, the variance over what it should be.
+    width: float
 
     @property
     def unit_variance(self) -> bool:
@@ -96,12 +100,14 @@ def suggest(data: Tensor, *, image: bool) -> Suggestion:
     largest = ratio(coordinates)
     count = max(2, ceil(log(sigma_max / sigma_min) / log(largest)) + 1)
     gamma = (sigma_max / sigma_min) ** (1 / (count - 1))
+    deviation = float(moments.std.square().mean().sqrt())
     steps = steps_for(gamma)
+    enough, wide = enough_steps(steps, gamma, sigma_max, count, deviation)
     return Suggestion(
         points=len(data),
         coordinates=coordinates,
         offset=float(moments.mean.norm()) / sqrt(coordinates),
-        deviation=float(moments.std.square().mean().sqrt()),
+        deviation=deviation,
         sigma_max=sigma_max,
         sigma_min=sigma_min,
         rule=least.rule,
@@ -109,9 +115,10 @@ def suggest(data: Tensor, *, image: bool) -> Suggestion:
         ratio=gamma,
         largest_ratio=largest,
         overlap=overlap(coordinates, gamma),
-        steps_per_level=steps.count,
+        steps_per_level=enough,
         step_size=_rounded(steps.size * sigma_min**2),
         variance=steps.variance,
+        width=wide,
     )
 
 
@@ -194,9 +201,40 @@ def overlap(coordinates: int, gamma: float) -> float:
 
 
 def steps_for(gamma: float) -> Steps:
-    """The fewest steps a level that leave the variance near sigma^2, and their size."""
+    """The fewest steps a level that leave the variance near sigma^2, and their size: technique 4."""
     found = [_steps(gamma, count) for count in range(FEWEST, MOST + 1)]
     return next((steps for steps in found if steps.variance - 1 <= EXCESS), found[-1])
+
+
+def enough_steps(steps: Steps, gamma: float, sigma_max: float, count: int, deviation: float) -> tuple[int, float]:
+    """How many such steps a level let data as wide as these come to rest, and how wide samples then are.
+
+    Technique 4 is for data that are a point. Where noise is less than the deviation of the data, chains move by sigma
+    in a law that is wider, and what is too wide then stays so.
+    """
+    enough = steps.count
+    while (wide := width_behind(gamma, sigma_max, count, deviation, enough, steps.size)) - 1 > TOO_WIDE:
+        if enough >= MOST_WIDE:
+            break
+        enough = ceil(1.1 * enough)
+    return enough, wide
+
+
+def width_behind(gamma: float, sigma_max: float, count: int, deviation: float, steps: int, size: float) -> float:
+    """Of chains along all levels on Gaussian data of a deviation s: their variance at the end, over s^2 + sigma_L^2.
+
+    They begin with sigma_1^2. A step at sigma has the score -x / (sigma^2 + s^2), so that
+
+        v' = (1 - alpha / (sigma^2 + s^2))^2 v + 2 alpha,    alpha = size sigma^2
+    """
+    v = sigma_max**2
+    for level in range(count):
+        sigma = sigma_max * gamma**-level
+        alpha, there = size * sigma**2, sigma**2 + deviation**2
+        shrink = (1 - alpha / there) ** 2
+        end = 2 * alpha / (1 - shrink)
+        v = end + shrink**steps * (v - end)
+    return v / there
 
 
 def variance_behind(gamma: float, count: int, size: float) -> float:

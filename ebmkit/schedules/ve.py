@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from math import log
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt
 
@@ -38,7 +38,6 @@ class VE(Schedule):
     Example: schedule: {use: ve, sigma_max: 50.0, sigma_min: 0.01}
     """
 
-    conditioning: ClassVar[Literal["sigma", "time"]] = "time"
     earliest: ClassVar[float] = 0.0  # type: ignore[misc]  # a parameter where there is no noise at time zero
 
     sigma_max: SigmaMax = "auto"

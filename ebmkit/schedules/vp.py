@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Gt
 
@@ -37,8 +37,6 @@ class VP(Schedule):
 
     Example: schedule: {use: vp, beta_min: 2.0, beta_max: 2.0, horizon: 5.0}
     """
-
-    conditioning: ClassVar[Literal["sigma", "time"]] = "time"
 
     beta_min: Annotated[float, Gt(0)] = 0.1
     beta_max: Annotated[float, Gt(0)] = 20.0

@@ -15,20 +15,25 @@ from ebmkit.testing.law import Law, require
 from ebmkit.testing.untouched import no_global_randomness, unchanged, unmoved
 from ebmkit.testing.view import small_plans, small_run
 
-#: No more samples than one block of chains draws: how blocks are cut depends on the device.
-SAMPLES = 500
+#: No more samples than there are data, and than one block of chains draws: how blocks are cut depends on the device.
+SAMPLES = 150
+
+
+def _small(metric: Metric) -> Metric:
+    """The same of few samples, where their number is a parameter."""
+    if any(field.name == "samples" for field in dataclasses.fields(metric)):
+        return dataclasses.replace(metric, samples=SAMPLES)  # type: ignore[call-arg]
+    return metric
 
 
 def _measured(metric: Metric, view: View) -> dict[str, float]:
-    if any(field.name == "samples" for field in dataclasses.fields(metric)):
-        metric = dataclasses.replace(metric, samples=SAMPLES)  # type: ignore[call-arg]
-    return metric.measure(view)
+    return _small(metric).measure(view)
 
 
 def measures_what_it_names(metric: Metric, case: Case) -> None:
     """`measure` gives a finite float for each name in `results`, and for no other."""
     for plan in small_plans(metric, case.event):
-        found, named = _measured(metric, small_run(metric, plan)), metric.results()
+        found, named = _measured(metric, small_run(metric, plan)), _small(metric).results()
         require(tuple(found) == named, f"it measures {', '.join(found)}, and names {', '.join(named)}")
         for name, value in found.items():
             require(type(value) is float and math.isfinite(value), f"'{name}' is {value!r}, a {type(value).__name__}")

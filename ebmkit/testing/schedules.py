@@ -64,8 +64,8 @@ def knows_where_it_ends(schedule: Schedule, case: Case) -> None:
         require(abs(std - largest) <= 1e-9 * largest, f"prior_std is {std:.6g}, the largest level {largest:.6g}")
         return
     signal, noise = (float(value[-1]) for value in process.at(_times(schedule)))
-    # What is left of the signal may be missing from the noise.
-    require(abs(std**2 - noise**2) <= signal**2 + 1e-9, f"prior_std is {std:.6g}, and noise ends at {noise:.6g}")
+    # What is left of the signal may be missing from the noise, and in some processes twice of it.
+    require(abs(std**2 - noise**2) <= 3 * signal**2 + 1e-9, f"prior_std is {std:.6g}, and noise ends at {noise:.6g}")
 
 
 def takes_from_data_what_it_says(schedule: Schedule, case: Case) -> None:

@@ -122,7 +122,19 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(specs, words, told)
 def test_the_folder_of_a_run_needs_a_file_to_write(specs):
     folder = invoke("sample", "long.yaml", "--quiet").stdout.strip()
     assert "--out says where" in invoke("sample", folder, status=2).stderr
-    assert "change specs" in invoke("sample", folder, "--out", "x.npy", "--set", "samples=3", status=2).stderr
+
+
+def test_a_run_can_be_sampled_otherwise_than_it_was(specs):
+    folder = invoke("sample", "long.yaml", "--quiet").stdout.strip()
+    refused = invoke("sample", folder, "--out", "x.npy", "--set", "seed=3", status=2).stderr
+    assert "another 'seed'" in refused
+    assert "sampler, init, chains, samples" in refused
+    assert not Path("x.npy").exists()
+    invoke("sample", folder, "--out", "few.npy", "--set", "samples=4")
+    assert len(np.load("few.npy")) == 4
+    invoke("sample", folder, "--out", "other.npy", "--set", "sampler=exact", "--unset", "chains")
+    invoke("sample", folder, "--out", "same.npy")
+    assert not np.array_equal(np.load("other.npy")[:50], np.load("same.npy")[:50])
 
 
 def test_claims_count_here_too(specs):

@@ -161,22 +161,27 @@ def spec(metric, **changes):
 
 def test_what_cannot_be_compared_is_refused():
     plain = {"model": "mlp", "sampler": "langevin"}
-    for name in ("fisher_divergence", "score_error", "denoising"):
-        load_spec(spec(name))
-        load_spec(spec(name, **plain))
+    truth = {"target": "gaussian_mixture"}
+    compared = [{"use": "fisher_divergence", **truth}, {"use": "score_error", **truth}]
+    for metric in (*compared, "denoising"):
+        load_spec(spec(metric))
+        load_spec(spec(metric, **plain))
+    for metric in ("fisher_divergence", "score_error"):
+        with pytest.raises(Mistakes, match="needs 'target'"):
+            load_spec(spec(metric))
     with pytest.raises(Mistakes, match="looks at 4 levels, and the model has 3"):
-        load_spec(spec({"use": "fisher_divergence", "levels": 4}))
+        load_spec(spec({"use": "fisher_divergence", "levels": 4, **truth}))
     with pytest.raises(Mistakes, match="has 'levels', and the model is not conditioned on noise"):
-        load_spec(spec({"use": "fisher_divergence", "levels": 1}, **plain))
+        load_spec(spec({"use": "fisher_divergence", "levels": 1, **truth}, **plain))
     labelled = {"use": "mlp_score", "schedule": {"use": "geometric", "sigma_max": 5.0, "count": 3}, "classes": 10}
-    for name in ("fisher_divergence", "score_error"):
+    for metric in compared:
         with pytest.raises(Mistakes, match="knows no labels, and this one takes some"):
-            load_spec(spec(name, model=labelled))
+            load_spec(spec(metric, model=labelled))
     machine = {"use": "boltzmann", "biases": [0.3, 0.3]}
     discrete = {"data": {"use": "from_model", "model": machine}, "model": machine, "sampler": "gibbs"}
-    for name in ("fisher_divergence", "score_error", "denoising"):
+    for metric in (*compared, "denoising"):
         with pytest.raises(Mistakes, match="works on real states"):
-            load_spec(spec(name, **discrete))
+            load_spec(spec(metric, **discrete))
     with pytest.raises(Mistakes, match="whose states have shape"):
         load_spec(spec({"use": "fisher_divergence", "target": {"use": "gaussian", "mean": [0, 0, 0]}}))
     with pytest.raises(ValueError, match=r"takes its shape from data|does not offer"):
@@ -187,4 +192,4 @@ def test_without_data_there_is_no_mean():
     run = Run(None, torch.zeros(1, 1))
     run.data = lambda split: None
     with pytest.raises(ValueError, match="there are none"):
-        FisherDivergence().measure(run)
+        FisherDivergence(target=GaussianMixture()).measure(run)

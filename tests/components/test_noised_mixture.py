@@ -135,4 +135,4 @@ def test_far_from_everything_the_score_is_finite_and_leads_back():
 def test_it_has_nothing_to_train_and_everything_is_saved():
     module, _ = made((2,), SCHEDULES[1])
     assert list(module.parameters()) == []
-    assert set(module.state_dict()) == {"levels", "log_weights", "means", "axes", "variances"}
+    assert set(module.state_dict()) == {"log_weights", "means", "axes", "variances"}

@@ -5,16 +5,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp
 from typing import Any
-
-import torch
 
 from ebmkit.build import training_points
 from ebmkit.kinds import Data, Schedule
 from ebmkit.plan import Plan
 from ebmkit.report.images import shape
-from ebmkit.schedules.process import log_sigma
+from ebmkit.schedules.process import range_of
 from ebmkit.schedules.suggestion import SHARE, Suggestion, overlap, published_ratio, suggest
 from ebmkit.spec import walk
 
@@ -63,17 +60,17 @@ class Proposal:
         """The proposal for people."""
         s = self.suited
         published = published_ratio(s.coordinates)
-        other = f"as published {published:.4g}" if published else "as published none is too large"
+        other = f"as published {published:.4g}" if published else "as published, any"
         told = {
             "data": f"{self.data.component_name}: {s.points:,} training points of {s.coordinates:,} "
             f"{'coordinate' if s.coordinates == 1 else 'coordinates'}",
-            "sigma_max": f"{s.sigma_max:g}, the largest distance between two of them (technique 1)",
+            "sigma_max": f"{s.sigma_max:g}, the largest distance between two of them (technique 1 of arXiv:2006.09011)",
             "sigma_min": f"{s.sigma_min:g}, {s.rule}",
             "count": f"{s.count} levels in ratios of {s.ratio:.4g}; neighbours share {s.overlap:.2f} of their mass",
             "": f"a ratio of {s.largest_ratio:.4g} puts {SHARE:.0%} of a level's noise among the next one's "
             f"(technique 2; {other})",
-            "steps": f"{s.steps_per_level} a level with step_size {s.step_size:g}, which leave the variance at "
-            f"{s.variance:.2f} sigma^2 (technique 4); {s.count * s.steps_per_level:,} in all",
+            "steps": f"{s.steps_per_level} a level with step_size {s.step_size:g} (technique 4), so that samples of a "
+            f"Gaussian as wide as the data have {s.width:.2f} of its variance; {s.count * s.steps_per_level:,} in all",
             "weights": "lambda = sigma^2, the objective's default; our networks have technique 3, 1 / sigma, built in",
             "mean": f"train: {{ema: {EMA}}} steadies samples (technique 5); with few steps, less",
             "ve": f"{{use: ve, sigma_max: {s.sigma_max:g}, sigma_min: {s.sigma_min:g}}} is the same in continuous time",
@@ -109,7 +106,7 @@ class Proposal:
 
     def _vp(self) -> str:
         s = self.suited
-        are = f"made for mean 0 and deviation 1; these data have {s.offset:.2g} and {s.deviation:.2g}"
+        are = f"made for mean 0 and deviation 1; these data lie {s.offset:.2g} from 0 and have {s.deviation:.2g}"
         return f"{are}, which will do" if s.unit_variance else f"{are}: {self._centre()}"
 
     def _centre(self) -> str:
@@ -126,6 +123,8 @@ class Proposal:
 
     def _differences(self, own: Own) -> list[str]:
         s, found = self.suited, []
+        if not own.levels and own.name in ("vp", "cosine") and not s.unit_variance:
+            found.append(f"it is {self._vp()}")
         if own.most < s.sigma_max / 1.5:
             found.append(f"its most noise is less than the largest distance, {s.sigma_max:g}: far modes are not joined")
         if own.levels and own.most > s.sigma_max * 10:
@@ -159,6 +158,4 @@ def _own(schedule: Schedule, suited: Suggestion) -> Own:
         levels = tuple(schedule.levels().tolist())
         overlaps = tuple(overlap(suited.coordinates, above / below) for above, below in pairwise(levels))
         return Own(name, levels[0], levels[-1], levels, overlaps)
-    ends = torch.tensor([schedule.horizon, schedule.earliest], device="cpu", dtype=torch.float64)
-    most, least = (exp(value) for value in log_sigma(schedule, ends).tolist())
-    return Own(name, most, least, (), ())
+    return Own(name, *range_of(schedule), (), ())
