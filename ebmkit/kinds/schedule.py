@@ -51,12 +51,12 @@ class Schedule(Component, ABC):
 
     def levels(self) -> Tensor:
         """The noise levels, shape `(count,)`, on the CPU in float64, from the largest to the smallest."""
-        raise NotImplementedError
+        raise NotImplementedError(f"schedule '{self.component_name}' is a process in time, and has no levels")
 
     def at(self, t: Tensor) -> tuple[Tensor, Tensor]:
         """Signal and noise at times t, of any shape: positive, smooth, and noise / signal grows with t."""
-        raise NotImplementedError
+        raise NotImplementedError(f"schedule '{self.component_name}' is a list of levels, and has no time")
 
     def prior_std(self) -> float:
         """Standard deviation of the Gaussian that sampling begins with."""
-        raise NotImplementedError
+        raise NotImplementedError(f"schedule '{self.component_name}' does not say prior_std(), where sampling begins")

@@ -15,6 +15,7 @@ from ebmkit.engine.chain import run_chain
 from ebmkit.engine.energy import frozen
 from ebmkit.engine.ode import integrate
 from ebmkit.errors import EbmkitError, Mistakes
+from ebmkit.metrics.ode_log_likelihood import ODELogLikelihood
 from ebmkit.models.mlp_score import MLPScore
 from ebmkit.models.noised_mixture import NoisedMixtureModel
 from ebmkit.nets.conditional import Labelled
@@ -38,7 +39,7 @@ def test_with_its_defaults_annealed_langevin_leaves_the_width_of_a_gaussian():
     assert 0.94 < float(x.std()) < 1.06
 
 
-@pytest.mark.parametrize(("steps", "size"), [(31, 0.09), (100, 0.1), (7, 0.3)])
+@pytest.mark.parametrize(("steps", "size"), [(31, 0.09), (100, 0.1), (7, 0.3), (1, 0.02)])
 def test_the_width_that_is_foretold_is_that_of_chains(steps, size):
     """Over 20,000 chains in two coordinates a variance has a standard error of 0.7 %; five of them are allowed."""
     schedule = Geometric(sigma_max=6.0, sigma_min=0.05, count=8)
@@ -185,3 +186,23 @@ def test_the_name_of_a_frechet_distance_does_not_lie(tmp_path):
     )
     with pytest.raises(EbmkitError, match="1436 training points"):
         ebmkit.run(plan, runs_dir=tmp_path)
+
+
+@pytest.mark.parametrize("schedule", [VE(sigma_max=4.0, sigma_min=0.05), VP(horizon=0.5)])
+def test_the_likelihood_begins_where_samples_begin(schedule):
+    """A network that has learnt nothing is a noised Gaussian, and the flow stretches around its mean: the law that it
+    makes of the prior is Gaussian, around the mean of the data, with a variance in proportion to that of the prior."""
+    module = MLPScore(schedule=schedule, hidden=(4,)).build((2,)).double()
+    module.meet(50 + torch.randn(500, 2, generator=rng(), dtype=torch.float64))
+    with torch.no_grad():
+        for parameter in module.network.last.parameters():
+            parameter.zero_()
+    times = torch.tensor([schedule.earliest, schedule.horizon], dtype=torch.float64)
+    signal, noise = schedule.at(times)
+    early, late = signal.square() * module.scale.square() + noise.square()
+    variance = early * schedule.prior_std() ** 2 / late / signal[0] ** 2
+    x = 50 + torch.randn(20, 2, generator=rng(1), dtype=torch.float64)
+    exact = torch.distributions.Normal(module.center, variance.sqrt()).log_prob(x).sum(1).detach()
+    with frozen(module):
+        found = ODELogLikelihood(tolerance=1e-9).log_prob(module, x, None, None)
+    assert torch.allclose(found, exact, atol=1e-6)
