@@ -21,14 +21,14 @@ from statistics import median
 import torch
 from torch import Tensor, nn
 
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.data.two_moons import TwoMoons
-from ebmkit.engine.context import Context
-from ebmkit.models.mlp import MLP
-from ebmkit.nets.contrast import Contrast
-from ebmkit.nets.control_variate import stein
-from ebmkit.nets.introduction import introduce
-from ebmkit.objectives.adaptive_nce import AdaptiveNCE
+from ebmkit.chains.context import Context
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.data.two_moons import TwoMoons
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.objectives.adaptive_nce import AdaptiveNCE
+from ebmkit.components.objectives.nets.contrast import Contrast
+from ebmkit.components.objectives.nets.control_variate import stein
+from ebmkit.components.objectives.nets.introduction import introduce
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "control-variate.md"
 INTERVALS = (1, 5, 10, 20, 50)
@@ -247,8 +247,8 @@ def page(found: dict[int, list[Found]], words: argparse.Namespace, price: float,
         "# What the control variate brings",
         "`control_variate: true` of `adaptive_nce` and `adaptive_bregman` adds Stein's operator of the copy, applied "
         "to S0 and times a fitted factor beta, to the noise phase (`ebmkit show objective adaptive_bregman`; the "
-        "formula is in `ebmkit/nets/control_variate.py`). Xu's thesis asks for such a term in its chapter 6, for long "
-        "intervals K.",
+        "formula is in `ebmkit/components/objectives/nets/control_variate.py`). Xu's thesis asks for such "
+        "a term in its chapter 6, for long intervals K.",
         f"Made by `python benchmarks/control_variate.py --steps {words.steps} --seeds {words.seeds} --batches "
         f"{words.batches}` in {seconds:.0f} s on one core, torch {torch.__version__}. Medians over seeds 0 to "
         f"{words.seeds - 1}. Two moons (noise 0.15), `mlp` with `hidden: [32, 32]`, `adaptive_nce` with default "

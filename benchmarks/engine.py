@@ -25,11 +25,11 @@ from rich.console import Console
 from safetensors.torch import load_file
 
 from ebmkit import load_spec
-from ebmkit.build import build
-from ebmkit.cli.watch import Watch
+from ebmkit.cli.terminal import Watch
+from ebmkit.engine.build import build
+from ebmkit.engine.rng import Streams
 from ebmkit.engine.session import run
-from ebmkit.engine.streams import Streams
-from ebmkit.plan import Plan
+from ebmkit.language.plan import Plan
 
 AIM = 20.0  # microseconds
 TURN = 10  # steps

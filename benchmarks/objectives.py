@@ -22,17 +22,17 @@ import torch
 from measuring import Report, run_sections, seconds, take_turns
 from torch import Generator, Tensor, nn
 
-from ebmkit.engine.compiled import compile_energy
-from ebmkit.engine.context import Context
-from ebmkit.inits.data import DataStart
-from ebmkit.kinds import Objective
-from ebmkit.models.mlp import MLP
-from ebmkit.objectives.denoising_score_matching import DenoisingScoreMatching
-from ebmkit.objectives.hutchinson_score_matching import HutchinsonScoreMatching
-from ebmkit.objectives.mle import MLE
-from ebmkit.objectives.score_matching import ScoreMatching
-from ebmkit.objectives.sliced_score_matching import SlicedScoreMatching
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.chains.compiled import compile_energy
+from ebmkit.chains.context import Context
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.objectives.denoising_score_matching import DenoisingScoreMatching
+from ebmkit.components.objectives.hutchinson_score_matching import HutchinsonScoreMatching
+from ebmkit.components.objectives.mle import MLE
+from ebmkit.components.objectives.score_matching import ScoreMatching
+from ebmkit.components.objectives.sliced_score_matching import SlicedScoreMatching
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.kinds import Objective
 
 BATCH, WIDTH, SIGMA = 256, 128, 0.1
 CHAIN, STEP = 20, 0.01

@@ -27,12 +27,12 @@ from peers import ROOT
 from torch import Generator, Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.compiled import compile_energy
-from ebmkit.models.conv import Conv
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.hmc import HMC
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.compiled import compile_energy
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.components.samplers.langevin import Langevin
 
 PICTURE = ROOT / "docs" / "samplers-cost.png"
 

@@ -17,20 +17,20 @@ import torch
 from measuring import Report, run_sections, seconds, take_turns
 from torch import Generator, Tensor
 
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.context import Context
-from ebmkit.kinds import Model, Objective, Sampler
-from ebmkit.models.mlp_potential import MLPPotential
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.models.unet_score import UNetScore
-from ebmkit.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
-from ebmkit.objectives.sde_score_matching import SDEScoreMatching
-from ebmkit.samplers.annealed_langevin import AnnealedLangevin
-from ebmkit.samplers.predictor_corrector import PredictorCorrector
-from ebmkit.samplers.probability_flow_ode import ProbabilityFlowODE
-from ebmkit.samplers.reverse_sde import ReverseSDE
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.context import Context
+from ebmkit.components.models.mlp_potential import MLPPotential
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.unet_score import UNetScore
+from ebmkit.components.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
+from ebmkit.components.objectives.sde_score_matching import SDEScoreMatching
+from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
+from ebmkit.components.samplers.predictor_corrector import PredictorCorrector
+from ebmkit.components.samplers.probability_flow_ode import ProbabilityFlowODE
+from ebmkit.components.samplers.reverse_sde import ReverseSDE
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.kinds import Model, Objective, Sampler
 
 TURNS, TURN = 25, 0.05  # how many, and about how many seconds the limit's turn takes
 SIGMAS, TIME = Geometric(sigma_max=5.0, count=10), VP()

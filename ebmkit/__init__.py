@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ebmkit.version import __version__
+from ebmkit.contracts.version import __version__
 
 if TYPE_CHECKING:
-    from ebmkit.experiment import resume, run
-    from ebmkit.load import load_spec
-    from ebmkit.opened import open_run
+    from ebmkit.experiment import open_run, resume, run
+    from ebmkit.language.load import load_spec
 
 __all__ = ["__version__", "load_spec", "open_run", "resume", "run"]
 
 _HOMES = {
-    "load_spec": "ebmkit.load",
-    "open_run": "ebmkit.opened",
+    "load_spec": "ebmkit.language.load",
+    "open_run": "ebmkit.experiment",
     "resume": "ebmkit.experiment",
     "run": "ebmkit.experiment",
 }

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from annotated_types import Ge, Gt, Interval, Le, Len, Lt, MinLen
 
-from ebmkit.component import component
-from ebmkit.hookspecs import API_VERSION, hookimpl
-from ebmkit.kinds import (
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import (
     Bregman,
     Data,
     Dataset,
@@ -32,16 +31,17 @@ from ebmkit.kinds import (
     StepInfo,
     Tracker,
 )
-from ebmkit.lazy import LazyModule, torch
-from ebmkit.report.panel import Panel
+from ebmkit.contracts.lazy import LazyModule, torch
+from ebmkit.contracts.panel import Panel
+from ebmkit.registry.hookspecs import API_VERSION, hookimpl
 
 if TYPE_CHECKING:
-    from ebmkit.engine.chain import run_chain
-    from ebmkit.nets.conditional import Conditional
-    from ebmkit.nets.conditional_density import ConditionalDensity
-    from ebmkit.nets.contest import Contest
-    from ebmkit.nets.density import Density
-    from ebmkit.nets.starts import Starts
+    from ebmkit.chains.chain import run_chain
+    from ebmkit.components.models.nets.conditional import Conditional
+    from ebmkit.contracts.modules.conditional_density import ConditionalDensity
+    from ebmkit.contracts.modules.contest import Contest
+    from ebmkit.contracts.modules.density import Density
+    from ebmkit.contracts.modules.starts import Starts
 
 __all__ = [
     "API_VERSION",
@@ -83,12 +83,12 @@ __all__ = [
 ]
 
 _WITH_TORCH = {
-    "Conditional": "ebmkit.nets.conditional",
-    "ConditionalDensity": "ebmkit.nets.conditional_density",
-    "Contest": "ebmkit.nets.contest",
-    "Density": "ebmkit.nets.density",
-    "Starts": "ebmkit.nets.starts",
-    "run_chain": "ebmkit.engine.chain",
+    "Conditional": "ebmkit.components.models.nets.conditional",
+    "ConditionalDensity": "ebmkit.contracts.modules.conditional_density",
+    "Contest": "ebmkit.contracts.modules.contest",
+    "Density": "ebmkit.contracts.modules.density",
+    "Starts": "ebmkit.contracts.modules.starts",
+    "run_chain": "ebmkit.chains.chain",
 }
 
 

@@ -1,18 +1,24 @@
-"""An experiment in one call, for scripts and notebooks."""
+"""An experiment in one call, and its run folder in Python: for scripts and notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmkit.load import load_spec
-from ebmkit.plan import Plan
+from ebmkit.engine.folder.record import read_summary
+from ebmkit.language.load import load_spec
+from ebmkit.language.plan import Plan
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping, Sequence
 
-    from ebmkit.record import Record
+    from torch import Tensor, nn
+
+    from ebmkit.engine.folder.record import Record
+    from ebmkit.engine.run_view import View
 
 
 def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs") -> Record:
@@ -32,3 +38,82 @@ def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow
 
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
     return session.resume(plan, Path(folder), allow_drift=allow_drift)
+
+
+class Run:
+    """What `ebmkit.open_run` gives. Nothing of it changes the run.
+
+    run = ebmkit.open_run("runs/quickstart/20261116T120000Z-0123abcd")
+    energy = run.model(x)
+    x = run.sample(1000)
+    """
+
+    def __init__(self, folder: Path, plugins: Sequence[str] = ()) -> None:
+        self.folder = folder
+        #: What `run.json` says: status, step, seed, results, sittings.
+        self.summary: dict[str, Any] = read_summary(folder)
+        self.plan: Plan = load_spec(folder / "resolved.yaml", plugins=plugins)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, {self.status}, step {self.summary['step']})"
+
+    @property
+    def status(self) -> str:
+        """`finished`, or how the run was left."""
+        return str(self.summary["status"])
+
+    @property
+    def results(self) -> dict[str, float]:
+        """What was measured at the end."""
+        return dict(self.summary["results"])
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The spec with every default, as plain data."""
+        return self.plan.resolved
+
+    @cached_property
+    def view(self) -> View:
+        """The run as metrics and panels see it."""
+        from ebmkit.engine.sampling import give_kept_samples, view_of
+
+        view = view_of(self.plan, self.folder)
+        give_kept_samples(view, self.folder)
+        return view
+
+    @property
+    def model(self) -> nn.Module:
+        """The trained module, in eval mode: `(B, *event) -> (B,)` energies. The running mean where there is one.
+
+        With a noise schedule it takes a level beside x, and labels where it knows some: `run.model(x, level, labels)`.
+        A score network then gives scores, `(B, *event)`.
+        """
+        return self.view.parts.evaluated.eval()
+
+    @property
+    def metrics(self) -> dict[str, list[tuple[int, float]]]:
+        """Everything that was recorded, as `(step, value)` pairs by name."""
+        return {name: list(points) for name, points in self.view.history.series.items()}
+
+    @cached_property
+    def samples(self) -> Tensor:
+        """The samples that the run kept, `(n, *event)`."""
+        return self.view.samples(self.plan.spec.samples).cpu()
+
+    def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
+        """`n` fresh samples `(n, *event)`; the same ones for the same seed; of one label, if the model takes any."""
+        from ebmkit.engine.conditioning import Given
+        from ebmkit.engine.rng import Streams
+        from ebmkit.engine.run_view import View
+
+        view = self.view
+        streams = Streams(self.plan.spec.seed if seed is None else seed, view.parts.device)
+        plan = dataclasses.replace(self.plan, spec=dataclasses.replace(self.plan.spec, samples=n))
+        fresh = View(plan, view.parts, streams, view.history, self.folder)
+        fresh.given = None if label is None else Given(label)
+        return fresh.samples(n).cpu()
+
+
+def open_run(path: str | os.PathLike[str], *, plugins: Sequence[str] = ()) -> Run:
+    """The run in a folder. `plugins` names files, as `--plugin` does."""
+    return Run(Path(path), plugins)

@@ -1,6 +1,6 @@
 """Bugs planted in memory: a module is loaded with a piece of its text replaced, and everything that imports it anew.
 
-    with planted("samplers/hmc.py", "eps = state.step_size\\n", "eps = 2 * state.step_size\\n"):
+    with planted("components/samplers/hmc.py", "eps = state.step_size\\n", "eps = 2 * state.step_size\\n"):
         import_module("test_continuous_samplers").test_the_target_is_stationary("hmc", "plane")
 
 No file is written. Behind the block every module is the one that it was before. A proof is a test of this repository

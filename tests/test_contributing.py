@@ -54,8 +54,8 @@ def test_the_readme_shows_the_specs_themselves():
 
 
 def test_the_plugin_of_the_readme_is_ten_lines_that_work(tmp_path):
-    from ebmkit.plugins import Plugins
-    from ebmkit.registry import Registry
+    from ebmkit.registry.loading import Plugins
+    from ebmkit.registry.registry import Registry
 
     _, code = blocks(README, "python")
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
@@ -72,7 +72,7 @@ def test_links_lead_somewhere(page):
 
 def test_complete_specs_in_the_documentation_are_right(tmp_path):
     """Blocks that begin with `ebmkit: 1` are whole specs."""
-    from ebmkit.load import load_spec
+    from ebmkit.language.load import load_spec
 
     for page in ROOT.glob("docs/*.md"):
         if page.name == "errors-compared.md":
@@ -85,8 +85,8 @@ def test_complete_specs_in_the_documentation_are_right(tmp_path):
 
 
 def test_every_hook_and_kind_is_documented():
-    from ebmkit import hookspecs
-    from ebmkit.kinds import KINDS
+    from ebmkit.contracts.kinds import KINDS
+    from ebmkit.registry import hookspecs
 
     page = (ROOT / "docs/plugins.md").read_text()
     for name in [name for name in vars(hookspecs) if name.startswith("ebmkit_")]:

@@ -6,8 +6,8 @@ import pytest
 from annotated_types import Ge, Gt, Interval, Le, Len, Lt, MinLen
 
 from ebmkit.api import Noise, Objective
-from ebmkit.describe import step_into, words
-from ebmkit.spec import Spec, Train
+from ebmkit.language.sections import Spec, Train
+from ebmkit.registry.words import step_into, words
 
 
 @pytest.mark.parametrize(

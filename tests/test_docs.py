@@ -4,11 +4,11 @@ import textwrap
 
 import pytest
 
-from ebmkit.docs import page
-from ebmkit.load import load_spec
-from ebmkit.plugins import Plugins
-from ebmkit.registry import Registry
-from ebmkit.spec import Expectation, Spec, Train
+from ebmkit.language.load import load_spec
+from ebmkit.language.reference import page
+from ebmkit.language.sections import Expectation, Spec, Train
+from ebmkit.registry.loading import Plugins
+from ebmkit.registry.registry import Registry
 
 ENTRIES = Registry(Plugins()).entries()
 
@@ -33,10 +33,10 @@ def test_sections_document_every_key(section):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind}-{entry.name}")
 def test_the_example_is_right(entry, tmp_path):
-    from ebmkit.check import check
-    from ebmkit.layers import compose, merge
-    from ebmkit.place import Source
-    from ebmkit.text import parse
+    from ebmkit.errors.source import Source
+    from ebmkit.language.check import check
+    from ebmkit.language.layers import compose, merge
+    from ebmkit.language.text import parse
 
     example = page(entry.cls).example
     homes = {
@@ -54,13 +54,13 @@ def test_the_example_is_right(entry, tmp_path):
 
 
 def components(spec):
-    from ebmkit.spec import walk
+    from ebmkit.language.sections import walk
 
     return [component for _, component in walk(spec)]
 
 
 def test_packaged_specs_are_right():
-    from ebmkit import packaged
+    from ebmkit.language import packaged
 
     for name in packaged.names():
         load_spec(name)

@@ -11,9 +11,9 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.catalogue import CATALOGUE
 from ebmkit.errors.render import render
 from ebmkit.errors.schema import UnknownParameter
-from ebmkit.layers import compose
-from ebmkit.load import load_spec
-from ebmkit.place import Place, Source
+from ebmkit.errors.source import Place, Source
+from ebmkit.language.layers import compose
+from ebmkit.language.load import load_spec
 
 
 def wrong_examples():

@@ -3,8 +3,8 @@
 import pytest
 
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.layers import compose, open_spec
-from ebmkit.place import Source
+from ebmkit.errors.source import Source
+from ebmkit.language.layers import compose, open_spec
 
 SPEC = "ebmkit: 1\nmodel: mlp\nobjective: {use: nce, noise: {use: gaussian, inflate: 2.0}}\nevaluate: [mmd, ess]\n"
 

@@ -31,7 +31,7 @@ def test_the_wheel_holds_the_packaged_specs_data_and_templates(wheel):
     names = set(wheel.namelist())
     for spec in ROOT.glob("specs/**/*.yaml"):
         assert f"ebmkit/specs/{spec.relative_to(ROOT / 'specs').as_posix()}" in names
-    assert {"ebmkit/data/digits.npz", "ebmkit/data/digits.txt"} <= names
+    assert {"ebmkit/components/data/digits.npz", "ebmkit/components/data/digits.txt", "ebmkit/py.typed"} <= names
     assert [name for name in names if name.startswith("ebmkit/report/template/")]
     assert not [name for name in names if name.startswith(("tests", "docs", "plugins"))]
 
@@ -41,7 +41,7 @@ def test_a_packaged_spec_runs_from_the_wheel_in_any_folder(wheel, tmp_path):
     wheel.extractall(tmp_path / "site")
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
-        "import ebmkit; from ebmkit.packaged import folder\n"
+        "import ebmkit; from ebmkit.language.packaged import folder\n"
         "assert 'site' in ebmkit.__file__ and 'site' in str(folder()), (ebmkit.__file__, folder())\n"
         "print(ebmkit.load_spec('quickstart').spec.name)"
     )

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import ebmkit
 from ebmkit.cli import group
-from ebmkit.data import cifar10
-from ebmkit.engine import rehearsal
-from ebmkit.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
+from ebmkit.components.data import cifar10
+from ebmkit.components.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
+from ebmkit.engine import dry_run as rehearsal
 
 SPECS = Path(__file__).parents[1] / "specs/paper"
 PAPER = sorted(SPECS.glob("*.yaml"))

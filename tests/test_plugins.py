@@ -10,8 +10,8 @@ import pytest
 from planted import GENERATOR
 
 from ebmkit.errors import EbmkitError
-from ebmkit.plugins import Plugins
-from ebmkit.registry import Registry
+from ebmkit.registry.loading import Plugins
+from ebmkit.registry.registry import Registry
 
 ROOT = Path(__file__).parents[1]
 
@@ -67,7 +67,7 @@ def test_a_broken_plugin_is_shown_with_its_reason_and_harms_nobody(install, code
 
 def test_a_broken_plugin_is_shown_at_the_line_that_needs_it(install, tmp_path):
     from ebmkit.errors import Mistakes
-    from ebmkit.load import load_spec
+    from ebmkit.language.load import load_spec
 
     install("bad", "1 / 0")
     path = tmp_path / "spec.yaml"
@@ -143,7 +143,7 @@ def test_builtin_names_cannot_be_shadowed(install):
     install("shadow", GENERATOR.replace('"square"', '"logistic"'))
     registry = Registry(Plugins())
     registry.load_all()
-    assert registry.find("bregman", "logistic").__module__ == "ebmkit.bregman.logistic"
+    assert registry.find("bregman", "logistic").__module__ == "ebmkit.components.bregman.logistic"
     assert registry.find("bregman", "shadow.logistic") is not registry.find("bregman", "logistic")
 
 

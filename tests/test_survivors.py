@@ -10,13 +10,13 @@ from planted import GENERATOR
 
 from ebmkit.cli import group
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.layers import compose, open_spec
-from ebmkit.load import load_spec
-from ebmkit.place import Source
-from ebmkit.plan import resolved_yaml
-from ebmkit.plugins import Plugins
-from ebmkit.registry import Registry
-from ebmkit.text import MAX_BYTES, MAX_DEPTH, MAX_NODES, parse, read
+from ebmkit.errors.source import Source
+from ebmkit.language.layers import compose, open_spec
+from ebmkit.language.load import load_spec
+from ebmkit.language.plan import resolved_yaml
+from ebmkit.language.text import MAX_BYTES, MAX_DEPTH, MAX_NODES, parse, read
+from ebmkit.registry.loading import Plugins
+from ebmkit.registry.registry import Registry
 
 
 def tree(text):
@@ -431,7 +431,7 @@ def test_requirements_are_compared_as_installers_do(install):
 
 
 def test_what_a_plugin_imports_is_not_its_own(install):
-    install("mine", "from ebmkit.bregman.logistic import Logistic\n" + GENERATOR)
+    install("mine", "from ebmkit.components.bregman.logistic import Logistic\n" + GENERATOR)
     assert [cls.component_name for cls in Plugins().load("mine").components] == ["square"]
 
 
@@ -461,7 +461,7 @@ def test_a_file_that_fails_leaves_no_module_behind(tmp_path):
 def test_the_hash_of_a_package_covers_all_its_files_and_their_names(tmp_path):
     from types import ModuleType
 
-    from ebmkit.handshake import digest
+    from ebmkit.registry.validation import digest
 
     module = ModuleType("pack")
     module.__file__ = str(tmp_path / "__init__.py")
@@ -501,16 +501,16 @@ def test_what_the_schema_tells_an_editor():
 
 
 def test_the_default_of_a_component_is_written_as_a_spec_would():
-    from ebmkit.docs import plain_default
-    from ebmkit.optimizers.adam import Adam
+    from ebmkit.components.optimizers.adam import Adam
+    from ebmkit.language.reference import plain_default
 
     assert plain_default(Adam()) == "adam"
     assert plain_default((Adam(lr=0.5),)) == [{"use": "adam", "lr": 0.5}]
 
 
 def test_a_meaning_goes_on_over_several_lines():
-    from ebmkit.docs import page
-    from ebmkit.spec import Spec
+    from ebmkit.language.reference import page
+    from ebmkit.language.sections import Spec
 
     (threads,) = [parameter for parameter in page(Spec).parameters if parameter.name == "threads"]
     assert threads.meaning.endswith("another number gives other bits.")
@@ -571,7 +571,7 @@ def test_a_dictionary_may_hold_what_json_does_not_know():
 
 def test_sample_knows_the_formats_that_can_be_written():
     from ebmkit.cli.sample import FLAT
-    from ebmkit.export import FORMATS
+    from ebmkit.storage.export import FORMATS
 
     assert tuple(FORMATS) == FLAT
 

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from ebmkit.errors import Mistakes
-from ebmkit.place import Source
-from ebmkit.text import parse, plain_scalar
+from ebmkit.errors.source import Source
+from ebmkit.language.text import parse, plain_scalar
 
 
 def tree(text):

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from ebmkit.contracts.version import __version__
 from ebmkit.errors.base import EbmkitError, Mistakes
-from ebmkit.version import __version__
 
 #: Verb -> what it does, in the order of the help. The verb's file has its name.
 VERBS = {
@@ -75,7 +75,7 @@ class Verbs(click.Group):
         try:
             return super().resolve_command(context, arguments)
         except click.UsageError as error:
-            from ebmkit.suggest import did_you_mean
+            from ebmkit.registry.spelling import did_you_mean
 
             meant = did_you_mean(arguments[0], self.list_commands(context))
             raise click.UsageError(f"{error.message} {meant[:1].upper()}{meant[1:]}".rstrip(), context) from error

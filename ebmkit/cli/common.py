@@ -12,9 +12,9 @@ import click
 
 if TYPE_CHECKING:
     from ebmkit.errors.base import EbmkitError
-    from ebmkit.place import Source
-    from ebmkit.plan import Plan
-    from ebmkit.registry import Registry
+    from ebmkit.errors.source import Source
+    from ebmkit.language.plan import Plan
+    from ebmkit.registry.registry import Registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,7 +73,7 @@ def complete_spec(context: click.Context, parameter: click.Parameter, typed: str
     """Packaged names, and files."""
     from click.shell_completion import CompletionItem
 
-    from ebmkit import packaged
+    from ebmkit.language import packaged
 
     names = [CompletionItem(name) for name in packaged.names() if name.startswith(typed)]
     return [CompletionItem(typed, type="file"), *names]  # in bash, "file" forgets what stands before it
@@ -83,9 +83,9 @@ class KindType(click.Choice[str]):
     """The name of a kind; a plural or a component's name gets a hint."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        from ebmkit.plugins import Plugins
-        from ebmkit.registry import Registry
-        from ebmkit.suggest import nearest
+        from ebmkit.registry.loading import Plugins
+        from ebmkit.registry.registry import Registry
+        from ebmkit.registry.spelling import nearest
 
         if value in self.choices:
             return value
@@ -157,15 +157,15 @@ def load_plan(
     spec: str, sets: Sequence[str | Source], unsets: Sequence[str], plugins: Sequence[str], *, idle: bool = False
 ) -> Plan:
     """The plan of a spec; mistakes travel to the group, which shows them. May it have nothing to do?"""
-    from ebmkit.load import load_spec
+    from ebmkit.language.load import load_spec
 
     return load_spec(spec, sets=sets, unsets=unsets, plugins=plugins, idle=idle)
 
 
 def full_registry(plugins: Sequence[str]) -> Registry:
     """Everything that is installed; broken plugins are mentioned on stderr and left out."""
-    from ebmkit.plugins import Plugins
-    from ebmkit.registry import Registry
+    from ebmkit.registry.loading import Plugins
+    from ebmkit.registry.registry import Registry
 
     registry = Registry(Plugins(plugins))
     for error in registry.load_all():

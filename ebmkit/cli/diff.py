@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from ebmkit.cli.common import error_options, run_argument
-from ebmkit.differences import differences
+from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import StorageFailed
-from ebmkit.record import read_summary
-from ebmkit.storage import storing
+from ebmkit.language.diff import differences
+from ebmkit.storage.atomic import storing
 
 
 @click.command("diff")
@@ -42,7 +42,7 @@ def command(one: Path, other: Path, as_json: bool) -> None:
 
 def _yaml(path: Path) -> Any:
     from ebmkit.errors import EbmkitError, Mistakes
-    from ebmkit.text import parse, read
+    from ebmkit.language.text import parse, read
 
     with storing(path):
         path.stat()
@@ -53,6 +53,6 @@ def _yaml(path: Path) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    from ebmkit.differences import ABSENT
+    from ebmkit.language.diff import ABSENT
 
     return None if value is ABSENT else value

@@ -14,7 +14,7 @@ MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "bad": ("BAD ", "r
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
     """Check Python, torch, extras, plugins, disk and GPU, without importing torch. Exit status 3 if anything is bad."""
-    from ebmkit.checkup import checkup
+    from ebmkit.cli.doctor_checks import checkup
 
     findings = checkup()
     if as_json:

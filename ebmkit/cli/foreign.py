@@ -9,7 +9,7 @@ from ebmkit.errors.schema import PluginBroken
 
 def plugin_commands(namespace: str) -> click.Group | None:
     """The commands of one plugin as a group, or None where no such plugin adds any."""
-    from ebmkit.plugins import Plugins
+    from ebmkit.registry.loading import Plugins
 
     plugins = Plugins()
     if namespace not in plugins.found():

@@ -29,10 +29,10 @@ def command() -> None:
 @error_options
 def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tuple[str, ...]) -> None:
     """Write a spec to FILE: a copy of another one, comments and all, with the changes asked for."""
-    from ebmkit.layers import moved_base, open_spec
-    from ebmkit.load import load_spec
-    from ebmkit.rewrite import rewrite
-    from ebmkit.storage import make_folder, write_text
+    from ebmkit.language.edit import rewrite
+    from ebmkit.language.layers import moved_base, open_spec
+    from ebmkit.language.load import load_spec
+    from ebmkit.storage.atomic import make_folder, write_text
 
     if file.exists() and not force:
         raise click.UsageError(f"{file} exists; --force overwrites it")

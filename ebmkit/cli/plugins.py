@@ -23,7 +23,7 @@ def command(context: click.Context, load: bool, as_json: bool, plugins: tuple[st
     Exit status 3 if one is broken.
     """
     from ebmkit.errors.schema import PluginBroken
-    from ebmkit.plugins import Plugins
+    from ebmkit.registry.loading import Plugins
 
     known = Plugins(plugins)
     rows = []

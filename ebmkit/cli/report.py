@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
-from ebmkit.record import read_summary
+from ebmkit.engine.folder.record import read_summary
 
 
 @click.command("report")
@@ -24,7 +24,7 @@ def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
     from ebmkit.engine.sampling import give_kept_samples, view_of
     from ebmkit.engine.signals import Signals
     from ebmkit.report.page import write_report
-    from ebmkit.storage import storing, write_text
+    from ebmkit.storage.atomic import storing, write_text
 
     out = out or run / "report.html"
     with Signals():

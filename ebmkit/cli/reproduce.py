@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument, watch_options
+from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import NotReproduced
-from ebmkit.record import read_summary
 
 
 @click.command("reproduce")
@@ -26,9 +26,9 @@ def command(run: Path, runs_dir: Path, allow_drift: bool, plugins: tuple[str, ..
         raise click.UsageError(f"{run} is not finished: 'ebmkit resume {run}' goes on with it")
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
 
-    from ebmkit.cli.watch import Watch
+    from ebmkit.cli.terminal import Watch
     from ebmkit.engine import session
-    from ebmkit.engine.reproduction import compare
+    from ebmkit.engine.folder.reproduction import compare
 
     with Watch(quiet=quiet, as_json=as_json) as watch:
         again = session.run(plan, runs_dir=runs_dir, progress=watch, like=None if allow_drift else run)

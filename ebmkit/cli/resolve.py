@@ -10,7 +10,7 @@ import click
 from ebmkit.cli.common import load_plan, spec_options
 
 if TYPE_CHECKING:
-    from ebmkit.plan import Plan
+    from ebmkit.language.plan import Plan
 
 
 @click.command("resolve")
@@ -26,7 +26,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Show what SPEC means: every default written out, with the origin of each value and the hash of the whole."""
-    from ebmkit.plan import resolved_yaml
+    from ebmkit.language.plan import resolved_yaml
 
     plan = load_plan(spec, sets, unsets, plugins)
     if why is not None:
@@ -39,8 +39,8 @@ def command(
 
 
 def _because(plan: Plan, dotted: str) -> str:
-    from ebmkit.emit import scalar
-    from ebmkit.flags import read_path
+    from ebmkit.language.flags import read_path
+    from ebmkit.language.yaml_writer import scalar
 
     path = read_path(dotted, "--why")
     value: Any = plan.resolved
@@ -66,7 +66,7 @@ def _meaning(owner: Any, name: str) -> str:
     """What the parameter of a component or section means, and what it may be."""
     import dataclasses
 
-    from ebmkit.docs import page
+    from ebmkit.language.reference import page
 
     if not dataclasses.is_dataclass(owner):
         return ""
@@ -75,8 +75,8 @@ def _meaning(owner: Any, name: str) -> str:
 
 
 def _nothing_there(value: Any, path: tuple[str | int, ...], depth: int) -> click.UsageError:
-    from ebmkit.emit import scalar
-    from ebmkit.suggest import did_you_mean
+    from ebmkit.language.yaml_writer import scalar
+    from ebmkit.registry.spelling import did_you_mean
 
     where = f"'{'.'.join(map(str, path[:depth]))}'" if depth else "the spec"
     if isinstance(value, dict):

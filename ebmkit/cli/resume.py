@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, limit_options, load_plan, plugin_option, run_argument, watch_options
+from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.base import Mistakes
-from ebmkit.record import read_summary
 
 
 @click.command("resume")
@@ -36,7 +36,7 @@ def command(
         return
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
 
-    from ebmkit.cli.watch import Watch
+    from ebmkit.cli.terminal import Watch
     from ebmkit.engine.limit import Limit
     from ebmkit.engine.session import resume
 

@@ -9,11 +9,11 @@ import click
 
 from ebmkit.cli.common import limit_options, load_plan, spec_options, watch_options
 from ebmkit.errors.base import Mistakes
-from ebmkit.place import Source
+from ebmkit.errors.source import Source
 
 if TYPE_CHECKING:
     from ebmkit.engine.limit import Limit
-    from ebmkit.plan import Plan
+    from ebmkit.language.plan import Plan
 
 runs_dir_option = click.option(
     "--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where runs go."
@@ -48,8 +48,8 @@ def command(
     plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
 
     # These import torch: only after the spec was found to be right.
+    from ebmkit.engine.dry_run import rehearse
     from ebmkit.engine.limit import Limit
-    from ebmkit.engine.rehearsal import rehearse
 
     if dry_run:
         rehearsal = rehearse(plan)
@@ -65,7 +65,7 @@ def carry_out(
     plan: Plan, runs_dir: Path, *, limit: Limit | None = None, quiet: bool = False, as_json: bool = False
 ) -> None:
     """Run a plan before somebody's eyes."""
-    from ebmkit.cli.watch import Watch
+    from ebmkit.cli.terminal import Watch
     from ebmkit.engine.session import run
 
     with Watch(quiet=quiet, as_json=as_json) as watch:

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from ebmkit.cli.common import error_options
+from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import StorageFailed
-from ebmkit.occupied import is_occupied
-from ebmkit.record import read_summary
+from ebmkit.storage.run_lock import is_occupied
 
 
 @click.command("runs")

@@ -13,13 +13,13 @@ import click
 
 from ebmkit.cli.common import change_options, error_options, load_plan, plugin_option, run_folder
 from ebmkit.cli.run import carry_out, runs_dir_option
-from ebmkit.place import Source
+from ebmkit.errors.source import Source
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.view import View
-    from ebmkit.plan import Plan
+    from ebmkit.engine.run_view import View
+    from ebmkit.language.plan import Plan
 
 #: Flat samples; and chain by chain, as arviz reads them.
 FLAT, CHAINS = (".npy", ".npz", ".csv", ".safetensors"), ".json"
@@ -197,7 +197,7 @@ def _write(
     say: Callable[..., None],
 ) -> None:
     # These import torch: only after everything was found to be right.
-    from ebmkit.engine.given import Given, read_given, read_states
+    from ebmkit.engine.conditioning import Given, read_given, read_states
     from ebmkit.engine.sampling import denoised, view_of
     from ebmkit.engine.signals import Signals
 
@@ -254,8 +254,8 @@ def _keep(
 ) -> None:
     """Write what was made, and a picture where one is wanted."""
     from ebmkit.engine.mixing import findings, verdict
-    from ebmkit.export import write_draws, write_samples
-    from ebmkit.storage import write_bytes
+    from ebmkit.storage.atomic import write_bytes
+    from ebmkit.storage.export import write_draws, write_samples
 
     if out.suffix == CHAINS:
         assert view.draws is not None

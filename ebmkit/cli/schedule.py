@@ -11,7 +11,7 @@ import click
 from ebmkit.cli.common import load_plan, spec_options
 
 if TYPE_CHECKING:
-    from ebmkit.plan import Plan
+    from ebmkit.language.plan import Plan
 
 
 @click.group("schedule")
@@ -45,15 +45,15 @@ def suggest(
     _check_data(spec, plan)
 
     # These import torch: only after everything was found to be right.
-    from ebmkit.report.proposal import propose
-    from ebmkit.storage import make_folder, write_bytes
+    from ebmkit.storage.atomic import make_folder, write_bytes
+    from ebmkit.suggest.proposal import propose
 
     try:
         proposal = propose(plan)
     except ValueError as error:
         raise click.UsageError(f"{spec}: {error}") from error
     if plot:
-        from ebmkit.report.overlap import draw_overlap
+        from ebmkit.suggest.overlap import draw_overlap
 
         picture = draw_overlap(proposal)
         make_folder(plot.parent)

@@ -19,13 +19,13 @@ def command(out: Path | None, plugins: tuple[str, ...]) -> None:
 
     Point your editor at it, for example by a first line in a spec: `# yaml-language-server: $schema=ebmkit.schema.json`
     """
-    from ebmkit.schema import schema
+    from ebmkit.language.schema import schema
 
     text = json.dumps(schema(full_registry(plugins)), indent=2) + "\n"
     if out is None:
         click.echo(text, nl=False)
     else:
-        from ebmkit.storage import write_text
+        from ebmkit.storage.atomic import write_text
 
         write_text(out, text)
         click.echo(f"wrote {out}", err=True)

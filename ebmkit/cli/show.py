@@ -12,7 +12,7 @@ from ebmkit.cli.common import KindType, error_options, plugin_option
 from ebmkit.cli.list import KINDS
 
 if TYPE_CHECKING:
-    from ebmkit.docs import Page
+    from ebmkit.language.reference import Page
 
 
 def _complete_name(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
@@ -29,9 +29,9 @@ def _complete_name(context: click.Context, parameter: click.Parameter, typed: st
 @error_options
 def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> None:
     """Show what the component NAME is: summary, formula, parameters, reference, example."""
-    from ebmkit.docs import page
-    from ebmkit.plugins import Plugins
-    from ebmkit.registry import Registry
+    from ebmkit.language.reference import page
+    from ebmkit.registry.loading import Plugins
+    from ebmkit.registry.registry import Registry
 
     cls: Any = Registry(Plugins(plugins)).find(kind, name)
     shown = page(cls)
@@ -55,8 +55,8 @@ def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> No
 
 
 def _parameters(shown: Page) -> list[str]:
-    from ebmkit.docs import plain_default
-    from ebmkit.emit import scalar
+    from ebmkit.language.reference import plain_default
+    from ebmkit.language.yaml_writer import scalar
 
     def row(parameter: Any) -> str:
         default = "required" if parameter.required else f"default {scalar(plain_default(parameter.default))}"
@@ -67,7 +67,7 @@ def _parameters(shown: Page) -> list[str]:
 
 
 def _as_object(kind: str, name: str, shown: Page, offers: list[str]) -> dict[str, Any]:
-    from ebmkit.docs import plain_default
+    from ebmkit.language.reference import plain_default
 
     return {
         "kind": kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ebmkit.lazy import torch
+from ebmkit.contracts.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import log10
 from typing import TYPE_CHECKING
 
+from ebmkit.contracts.lazy import torch
 from ebmkit.diagnostics.autocorrelation import autocovariance
 from ebmkit.diagnostics.coordinates import over_coordinates
 from ebmkit.diagnostics.ranks import normal_scores, quantiles
 from ebmkit.diagnostics.split import split
-from ebmkit.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ebmkit.contracts.lazy import torch
 from ebmkit.diagnostics.coordinates import over_coordinates
 from ebmkit.diagnostics.ranks import folded, normal_scores
 from ebmkit.diagnostics.split import split
-from ebmkit.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor

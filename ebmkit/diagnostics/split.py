@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ebmkit.lazy import torch
+from ebmkit.contracts.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor

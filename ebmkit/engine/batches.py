@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ebmkit.engine.streams import Streams
+from ebmkit.engine.rng import Streams
 
 
 class Batches:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ebmkit.engine.blame import Blame, called
-from ebmkit.engine.view import View
+from ebmkit.contracts.kinds import Metric
+from ebmkit.engine.run_view import View
+from ebmkit.engine.telling.error_site import Blame, called
 from ebmkit.errors.running import Diverged
-from ebmkit.export import write_samples
-from ebmkit.kinds import Metric
+from ebmkit.storage.export import write_samples
 
 #: With `samples_every: auto`, how often samples are kept over the training.
 TIMES = 10

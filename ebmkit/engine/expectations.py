@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ebmkit.errors.running import ExpectationUnmet
-from ebmkit.plan import Plan
-from ebmkit.spec import Expectation
+from ebmkit.language.plan import Plan
+from ebmkit.language.sections import Expectation
 
 
 def is_met(claim: Expectation, value: float) -> bool:

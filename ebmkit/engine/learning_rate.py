@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torch.optim import Optimizer
 
-from ebmkit.spec import Train
+from ebmkit.language.sections import Train
 
 #: What is left of the learning rate at the fraction t of the way, when `final` is left at the end.
 DECAYS: dict[str, Callable[[float, float], float]] = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
 from ebmkit.engine.stage import Stage
 
 if TYPE_CHECKING:
     from ebmkit.engine.evaluation import Evaluation
-    from ebmkit.engine.keeper import Keeper
+    from ebmkit.engine.folder.checkpointer import Keeper
     from ebmkit.engine.limit import Limit
-    from ebmkit.engine.listeners import Listeners
+    from ebmkit.engine.run_view import View
     from ebmkit.engine.signals import Signals
     from ebmkit.engine.state import State
-    from ebmkit.engine.view import View
+    from ebmkit.engine.telling.hooks import Listeners
 
 
 def train(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from ebmkit.chains.draws import Draws
+from ebmkit.contracts.kinds import Event
 from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 from ebmkit.diagnostics.rhat import rhat
-from ebmkit.engine.draws import Draws
-from ebmkit.kinds import Event
 
 if TYPE_CHECKING:
-    from ebmkit.engine.view import View
+    from ebmkit.engine.run_view import View
 
 #: Beyond which chains disagree; and how many effective draws make figures of them reliable, a chain and in all (Vehtari
 #: et al., arXiv:1903.08008, section 4).

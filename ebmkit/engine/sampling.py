@@ -12,21 +12,21 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from torch import Tensor
 
-from ebmkit.build import build
-from ebmkit.engine import checkpoint
-from ebmkit.engine.blame import Blame, called
-from ebmkit.engine.divergence import explain
-from ebmkit.engine.draws import Draws
-from ebmkit.engine.given import Given
-from ebmkit.engine.history import History
+from ebmkit.chains.draws import Draws
+from ebmkit.engine.build import build
+from ebmkit.engine.conditioning import Given
+from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.folder.lockfile import data_files, drift
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.run_view import View
 from ebmkit.engine.state import fitting, restore_weights
-from ebmkit.engine.streams import Streams
-from ebmkit.engine.view import View
+from ebmkit.engine.telling.divergence import explain
+from ebmkit.engine.telling.error_site import Blame, called
 from ebmkit.errors.running import Diverged, Drifted, StorageFailed
-from ebmkit.lock import data_files, drift
-from ebmkit.plan import Plan
-from ebmkit.schedules.process import level_of, signal_and_noise
-from ebmkit.storage import storing
+from ebmkit.language.plan import Plan
+from ebmkit.maths.process import level_of, signal_and_noise
+from ebmkit.storage.atomic import storing
 
 
 def view_of(

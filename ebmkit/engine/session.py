@@ -8,33 +8,33 @@ from pathlib import Path
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from ebmkit.build import Parts, build, settings_kept
-from ebmkit.engine import checkpoint
-from ebmkit.engine.checkpoint import Saved
-from ebmkit.engine.concerns import Concerns
-from ebmkit.engine.divergence import explain
+from ebmkit.engine.build import Parts, build, settings_kept
 from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
-from ebmkit.engine.history import History
-from ebmkit.engine.keeper import Keeper
+from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.checkpoint import Saved
+from ebmkit.engine.folder.checkpointer import Keeper
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.folder.lockfile import drift, lock, to_yaml
+from ebmkit.engine.folder.record import Record
+from ebmkit.engine.folder.trackers import Trackers
 from ebmkit.engine.limit import Limit, Paused
-from ebmkit.engine.listeners import Listeners
 from ebmkit.engine.loop import train
 from ebmkit.engine.mixing import findings, verdict
-from ebmkit.engine.narrator import Narrator
-from ebmkit.engine.progress import Progress, Silent
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.run_view import View
 from ebmkit.engine.signals import Interrupted, Signals
 from ebmkit.engine.state import State
-from ebmkit.engine.streams import Streams
-from ebmkit.engine.trackers import Trackers
-from ebmkit.engine.view import View
+from ebmkit.engine.telling.divergence import explain
+from ebmkit.engine.telling.health import Concerns
+from ebmkit.engine.telling.hooks import Listeners
+from ebmkit.engine.telling.progress import Progress, Silent
+from ebmkit.engine.telling.run_log import Narrator
 from ebmkit.errors.running import Drifted
-from ebmkit.lock import drift, lock, to_yaml
-from ebmkit.plan import Plan
-from ebmkit.record import Record
+from ebmkit.language.plan import Plan
 from ebmkit.report.page import write_report
 from ebmkit.report.summary import draw_summary
-from ebmkit.storage import storing, write_bytes, write_text
+from ebmkit.storage.atomic import storing, write_bytes, write_text
 
 
 def run(

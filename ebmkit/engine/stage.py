@@ -11,17 +11,17 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from ebmkit.chains.chain import means
+from ebmkit.chains.context import Context
+from ebmkit.contracts.kinds import Loss, Sampler
+from ebmkit.contracts.modules.contest import Contest
 from ebmkit.engine.batches import Batches
-from ebmkit.engine.blame import Blame
-from ebmkit.engine.chain import means
-from ebmkit.engine.context import Context
 from ebmkit.engine.learning_rate import LearningRate
+from ebmkit.engine.run_view import View
 from ebmkit.engine.state import State
 from ebmkit.engine.statistic import Statistic
-from ebmkit.engine.view import View
-from ebmkit.kinds import Loss, Sampler
-from ebmkit.nets.contest import Contest
-from ebmkit.spec import walk
+from ebmkit.engine.telling.error_site import Blame
+from ebmkit.language.sections import walk
 
 #: Weights of fewer numbers, and their gradients, are joined before they are looked at: one kernel instead of many.
 FEW = 1 << 20

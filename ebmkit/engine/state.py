@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ebmkit.build import Parts
-from ebmkit.engine.blame import called
-from ebmkit.engine.checkpoint import Saved
-from ebmkit.engine.history import History
-from ebmkit.engine.streams import Streams
+from ebmkit.engine.build import Parts
+from ebmkit.engine.folder.checkpoint import Saved
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.telling.error_site import called
 from ebmkit.errors.running import Diverged, StorageFailed
-from ebmkit.plan import Plan
+from ebmkit.language.plan import Plan
 
 
 class State:

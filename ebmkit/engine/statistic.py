@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ebmkit.place import Path
+from ebmkit.errors.source import Path
 
 
 class Statistic(NamedTuple):

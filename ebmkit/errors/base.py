@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from ebmkit.place import Place
+from ebmkit.errors.source import Place
 
 #: Letters of a message; what is longer is cut in the middle.
 LONGEST = 400

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ebmkit.errors.base import MOST, EbmkitError
-from ebmkit.place import Place
+from ebmkit.errors.source import Place
 
 _RED, _BLUE, _BOLD, _RESET = "\x1b[1;31m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
 _WIDEST = 160

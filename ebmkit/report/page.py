@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ebmkit.contracts.panel import Panel
+from ebmkit.contracts.version import __version__
 from ebmkit.engine.expectations import bounds, is_met
 from ebmkit.engine.mixing import verdict
-from ebmkit.place import Source
-from ebmkit.plan import resolved_yaml
-from ebmkit.report.frames import Frames, draw_frames
-from ebmkit.report.panel import Panel
-from ebmkit.report.panels import offered_panels
+from ebmkit.errors.source import Source
+from ebmkit.language.plan import resolved_yaml
+from ebmkit.report.panels.builtin import offered_panels
+from ebmkit.report.panels.frames import Frames, draw_frames
 from ebmkit.report.provenance import commands, duration, moment, provenance
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import THEME, night
 from ebmkit.report.svg import draw_svg
-from ebmkit.version import __version__
 
 if TYPE_CHECKING:
-    from ebmkit.engine.view import View
+    from ebmkit.engine.run_view import View
 
 #: A line of YAML: what it says, with `#` in quotes or within a word; then a comment.
 _LINE = re.compile(r"""((?:[^#'"]|'[^']*'|"(?:[^"\\]|\\.)*"|(?<=\S)#)*)((?<!\S)#.*)""")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ebmkit.engine.mixing import coordinate
-from ebmkit.report import images
+from ebmkit.report.panels import images
 from ebmkit.report.style import DATA, FAINT, INK, PAPER, RULE, SAMPLES, plain_matplotlib, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import Tensor
 
-    from ebmkit.engine.view import View
+    from ebmkit.engine.run_view import View
 
 WIDTH, MARGIN, HEAD, DPI = 8.8, 0.6, 0.95, 150  # inches, and dots of one
 SIDE = (WIDTH - 2.4 * MARGIN) / 2

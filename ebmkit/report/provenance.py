@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ebmkit.errors.base import EbmkitError, Mistakes
-from ebmkit.place import Source
-from ebmkit.text import parse
+from ebmkit.errors.source import Source
+from ebmkit.language.text import parse
 
 
 def provenance(summary: dict[str, Any], lock: str) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ebmkit.engine.view import View
-    from ebmkit.kinds import Sampler
+    from ebmkit.contracts.kinds import Sampler
+    from ebmkit.engine.run_view import View
 
 
 def recipe(view: View) -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.contracts.panel import Panel
 from ebmkit.engine.expectations import bounds, is_met
-from ebmkit.report.panel import Panel
-from ebmkit.report.panels import offered_panels
+from ebmkit.report.panels.builtin import offered_panels
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import BAD, FAINT, GOOD, INK, plain_matplotlib, tidy
 
 if TYPE_CHECKING:
-    from ebmkit.engine.view import View
+    from ebmkit.engine.run_view import View
 
 WIDTH, MARGIN, GAP = 10.5, 0.45, 0.55  # inches
 HEADER, SQUARE, WIDE = 0.95, (WIDTH - 2 * MARGIN - 2 * GAP) / 3, 1.75

@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from ebmkit.report.panel import Panel
+from ebmkit.contracts.panel import Panel
 from ebmkit.report.style import THEME, plain_matplotlib, tidy
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from ebmkit.engine.view import View
+    from ebmkit.engine.run_view import View
 
 #: Inches. Drawn so small that the letters can be read when a telephone shrinks the figure to its width.
 WIDTH, SQUARE, WIDE = 4.1, 3.95, 2.5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ebmkit.component import Component
-from ebmkit.kinds import Data, Event, Model, Noise, Sampler
+from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds import Data, Event, Model, Noise, Sampler
 from ebmkit.testing.law import Inapplicable
 
 #: The dimensions in which slips show, and an image.

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
-from ebmkit.component import Component
-from ebmkit.plugins import Plugins
-from ebmkit.registry import Registry
+from ebmkit.contracts.component import Component
+from ebmkit.registry.loading import Plugins
+from ebmkit.registry.registry import Registry
 
 
 def instance(cls: type[Component], registry: Registry | None = None) -> Component:

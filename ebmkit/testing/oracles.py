@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from ebmkit.kinds import Event
+from ebmkit.contracts.kinds import Event
 from ebmkit.testing.law import Inapplicable, require
 
 #: False-alarm probability of a statistical law, shared among its comparisons (Bonferroni). Seeds are fixed besides.

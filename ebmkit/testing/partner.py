@@ -9,17 +9,17 @@ from contextlib import contextmanager
 import torch
 from torch import Generator, Tensor, nn
 
-from ebmkit.kinds import Event, Model, Objective, Sampler, Space
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.couplings import Values
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.models.mlp_potential import MLPPotential
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.nets.conditional import Conditional
-from ebmkit.plugins import Plugins
-from ebmkit.registry import Registry
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.couplings import Values
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.mlp_potential import MLPPotential
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.nets.conditional import Conditional
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.contracts.kinds import Event, Model, Objective, Sampler, Space
+from ebmkit.registry.loading import Plugins
+from ebmkit.registry.registry import Registry
 from ebmkit.testing.example import instance
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import generator

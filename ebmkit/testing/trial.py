@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ebmkit.component import Component
+from ebmkit.contracts.component import Component
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.testing.case import Case, cases_of
 from ebmkit.testing.example import instance

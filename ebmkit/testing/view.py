@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 import torch
 from torch import Generator
 
-from ebmkit.build import Parts, build
-from ebmkit.engine.history import History
-from ebmkit.engine.streams import Streams
-from ebmkit.engine.view import View
+from ebmkit.contracts.kinds import Event, Metric
+from ebmkit.engine.build import Parts, build
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.run_view import View
 from ebmkit.errors.running import Diverged
-from ebmkit.fit.metrics import OF_THE_RUN
-from ebmkit.kinds import Event, Metric
-from ebmkit.load import load_spec
-from ebmkit.plan import Plan
+from ebmkit.language.fit.metrics import OF_THE_RUN
+from ebmkit.language.load import load_spec
+from ebmkit.language.plan import Plan
 from ebmkit.testing.device import PretendedDevice
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import generator

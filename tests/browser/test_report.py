@@ -9,7 +9,7 @@ import pytest
 
 from ebmkit import load_spec
 from ebmkit.engine.session import run
-from ebmkit.place import Source
+from ebmkit.errors.source import Source
 
 from .chromium import Chromium, executable
 

@@ -191,7 +191,7 @@ def given(specs):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A labelled model, hardly trained."""
-    from ebmkit import experiment
+    from ebmkit import experiment_calls as experiment
 
     home = tmp_path_factory.mktemp("trained")
     (home / "labelled.yaml").write_text(LABELLED)
@@ -271,7 +271,7 @@ def test_the_label_reaches_the_network(given, run):
     import torch
 
     from ebmkit.engine.sampling import view_of
-    from ebmkit.load import load_spec
+    from ebmkit.language.load import load_spec
 
     for label in (0, 1):
         invoke("sample", run, "--condition", label, "-n", 6, "--out", f"{label}.npy")
@@ -356,7 +356,8 @@ def test_what_is_given_wrongly_is_told_and_nothing_is_written(given, run, words,
 def test_an_interrupted_inpainting_leaves_no_file(given):
     words = ["sample", "exact.yaml", "--inpaint", "known.npz", "--out", "x.npz", "--plot", "x.png"]
     program = (
-        "import os, signal\nfrom ebmkit.cli import main\nfrom ebmkit.samplers.reverse_sde import ReverseSDE\n"
+        "import os, signal\nfrom ebmkit.cli import main\n"
+        "from ebmkit.components.samplers.reverse_sde import ReverseSDE\n"
         "step = ReverseSDE.step\n"
         "def interrupted(self, energy, state, rng):\n"
         "    if state.step == 20: os.kill(os.getpid(), signal.SIGINT)\n"

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from ebmkit.cli import group
-from ebmkit.load import load_spec
+from ebmkit.language.load import load_spec
 
 BARE = "ebmkit: 1\ndevice: cpu\ndata: {use: two_moons, size: 400}\nmodel: mlp\n"
 NCSN = """\
@@ -163,7 +163,7 @@ def test_help_comes_without_torch():
 
 
 def load_points(spec):
-    from ebmkit.engine.streams import Streams
+    from ebmkit.engine.rng import Streams
 
     plan = load_spec(spec, idle=True)
     return plan.spec.data.load("train", Streams(plan.spec.seed, "cpu").generator("data/train")).x.numpy()

@@ -55,7 +55,7 @@ def test_list_as_json_is_an_array_of_objects():
 
 def test_list_knows_every_kind():
     from ebmkit.cli.list import KINDS as WRITTEN_OUT
-    from ebmkit.kinds import KINDS
+    from ebmkit.contracts.kinds import KINDS
 
     assert list(WRITTEN_OUT) == list(KINDS)
 
@@ -170,9 +170,9 @@ def test_why_of_nothing_suggests():
 
 
 def test_schema_accepts_right_specs_and_refuses_wrong_ones(tmp_path):
-    from ebmkit import packaged
-    from ebmkit.layers import open_spec
-    from ebmkit.text import parse
+    from ebmkit.language import packaged
+    from ebmkit.language.layers import open_spec
+    from ebmkit.language.text import parse
 
     out = tmp_path / "schema.json"
     ebmkit("schema", "--out", str(out))
@@ -191,7 +191,7 @@ def test_schema_accepts_right_specs_and_refuses_wrong_ones(tmp_path):
 
 
 def test_new_spec_keeps_comments_and_applies_changes(tmp_path):
-    from ebmkit import packaged
+    from ebmkit.language import packaged
 
     path = tmp_path / "mine.yaml"
     original = packaged.find("quickstart").read_text()

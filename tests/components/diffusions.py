@@ -8,12 +8,12 @@ from typing import NamedTuple
 import torch
 
 from components.oracles import random_covariance, rows
-from ebmkit.engine.energy import Energy
-from ebmkit.kinds import Schedule
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.schedules.cosine import Cosine
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.schedules.cosine import Cosine
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.kinds import Schedule
 
 
 class Process(NamedTuple):

@@ -18,25 +18,26 @@ from torch.nn.functional import softplus
 import ebmkit
 from components.oracles import EVENTS, generator
 from ebmkit.api import component
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.builtin import ebmkit_components
-from ebmkit.engine import checkpoint, session
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.inits.replay import Replay
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.noise.snapshot import Snapshot
+from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
+from ebmkit.components.objectives.adaptive_nce import AdaptiveNCE
+from ebmkit.components.objectives.bregman import BregmanRatioMatching
+from ebmkit.components.objectives.mle import MLE
+from ebmkit.components.objectives.nets.introduction import introduce
+from ebmkit.components.samplers.langevin import Langevin, LangevinState
+from ebmkit.contracts.kinds import Bregman, Sampler, StepInfo
+from ebmkit.engine import session
+from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.session import resume, run
 from ebmkit.engine.state import State
-from ebmkit.inits.data import DataStart
-from ebmkit.inits.replay import Replay
-from ebmkit.kinds import Bregman, Sampler, StepInfo
-from ebmkit.models.conv import Conv
-from ebmkit.models.mlp import MLP
-from ebmkit.nets.introduction import introduce
-from ebmkit.noise.snapshot import Snapshot
-from ebmkit.objectives.adaptive_bregman import AdaptiveBregman
-from ebmkit.objectives.adaptive_nce import AdaptiveNCE
-from ebmkit.objectives.bregman import BregmanRatioMatching
-from ebmkit.objectives.mle import MLE
-from ebmkit.samplers.langevin import Langevin, LangevinState
+from ebmkit.registry.builtin import ebmkit_components
 
 
 @component("psi_alone")

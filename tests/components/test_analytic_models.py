@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, FALSE_ALARM, assert_follows, generator, normal_cdf, numeric_gradient
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.banana import Banana
-from ebmkit.models.double_well import DoubleWell
-from ebmkit.models.funnel import Funnel
-from ebmkit.models.mixture_1d import Mixture1D
-from ebmkit.models.ring import Ring
-from ebmkit.samplers.exact import Exact
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.double_well import DoubleWell
+from ebmkit.components.models.funnel import Funnel
+from ebmkit.components.models.mixture_1d import Mixture1D
+from ebmkit.components.models.ring import Ring
+from ebmkit.components.samplers.exact import Exact
 
 DRAWS = 40_000
 

@@ -10,12 +10,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.diffusions import CHAINS, far_mixture, gaussian, moments, share_of_the_small_mode
 from components.oracles import EVENTS, assert_follows, generator, normal_cdf
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.samplers.annealed_langevin import AnnealedLangevin
-from ebmkit.schedules.constant import Constant
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.linear import Linear
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
+from ebmkit.components.schedules.constant import Constant
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.linear import Linear
 
 SCHEDULES = {
     "geometric": (Geometric(sigma_max=4.0, sigma_min=0.25, count=5), [4.0, 2.0, 1.0, 0.5, 0.25]),

@@ -8,9 +8,9 @@ import torch
 
 from components.oracles import assert_mean, generator, numeric_gradient
 from ebmkit import load_spec, run
-from ebmkit.engine.energy import frozen
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.nets import enumeration
+from ebmkit.chains.energy import frozen
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.maths import enumeration
 
 LECTURE = Boltzmann(weights=((0, -1, -1), (-1, 0, 2), (-1, 2, 0)), biases=(0, 1, 0), values="spin")
 

@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from components.oracles import generator as rng
-from ebmkit.bregman.exponential import Exponential
-from ebmkit.bregman.hellinger import Hellinger
-from ebmkit.bregman.itakura_saito import ItakuraSaito
-from ebmkit.bregman.kl import KullbackLeibler
-from ebmkit.bregman.least_squares import LeastSquares
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.bregman.power import Power
-from ebmkit.component import component
-from ebmkit.kinds import Bregman
+from ebmkit.components.bregman.exponential import Exponential
+from ebmkit.components.bregman.hellinger import Hellinger
+from ebmkit.components.bregman.itakura_saito import ItakuraSaito
+from ebmkit.components.bregman.kl import KullbackLeibler
+from ebmkit.components.bregman.least_squares import LeastSquares
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.bregman.power import Power
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Bregman
 
 #: Each generator, psi''(1), and psi as it is published, up to a linear function.
 TABLE = [

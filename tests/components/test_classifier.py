@@ -8,19 +8,19 @@ import torch
 from torch import nn
 
 from components.oracles import EVENTS, generator
-from ebmkit.data.digits import Digits
-from ebmkit.data.from_model import FromModel
-from ebmkit.data.npz import Npz
-from ebmkit.data.two_moons import TwoMoons
-from ebmkit.engine.energy import Energy
-from ebmkit.engine.streams import Streams
-from ebmkit.metrics import classified
-from ebmkit.metrics.accuracy import Accuracy
-from ebmkit.metrics.calibration import Calibration
-from ebmkit.metrics.ood_auroc import OODAUROC
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.classifier import Classifier
-from ebmkit.models.mlp import MLP
+from ebmkit.chains.energy import Energy
+from ebmkit.components.data.digits import Digits
+from ebmkit.components.data.from_model import FromModel
+from ebmkit.components.data.npz import Npz
+from ebmkit.components.data.two_moons import TwoMoons
+from ebmkit.components.metrics import classified
+from ebmkit.components.metrics.accuracy import Accuracy
+from ebmkit.components.metrics.calibration import Calibration
+from ebmkit.components.metrics.ood_auroc import OODAUROC
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.classifier import Classifier
+from ebmkit.components.models.mlp import MLP
+from ebmkit.engine.rng import Streams
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 ACTIVATIONS = {"silu": nn.SiLU, "softplus": nn.Softplus, "gelu": nn.GELU, "tanh": nn.Tanh, "relu": nn.ReLU}

@@ -19,25 +19,25 @@ from components.oracles import (
     rows,
 )
 from ebmkit.api import Model, component
-from ebmkit.check import check
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.double_well import DoubleWell
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mixture import Mixture
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.ring import Ring
+from ebmkit.components.models.sum import Sum
+from ebmkit.components.models.tempered import Tempered
+from ebmkit.components.samplers.exact import Exact
 from ebmkit.errors.base import Mistakes
-from ebmkit.fit import misfits
-from ebmkit.layers import compose
-from ebmkit.models.banana import Banana
-from ebmkit.models.double_well import DoubleWell
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mixture import Mixture
-from ebmkit.models.mlp import MLP
-from ebmkit.models.ring import Ring
-from ebmkit.models.sum import Sum
-from ebmkit.models.tempered import Tempered
-from ebmkit.place import Source
-from ebmkit.plugins import Plugins
-from ebmkit.registry import Registry
-from ebmkit.samplers.exact import Exact
+from ebmkit.errors.source import Source
+from ebmkit.language.check import check
+from ebmkit.language.fit import misfits
+from ebmkit.language.layers import compose
+from ebmkit.registry.loading import Plugins
+from ebmkit.registry.registry import Registry
 
 WEIGHTS = (0.5, 2.0, 1.2)
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)

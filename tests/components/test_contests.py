@@ -8,29 +8,29 @@ from torch import nn
 from torch.distributions import Independent, MultivariateNormal, Normal, kl_divergence
 
 from components.oracles import EVENTS, generator, random_covariance, rows
-from ebmkit.build import build
-from ebmkit.engine.context import Context
-from ebmkit.engine.divergence import explain
-from ebmkit.engine.history import History
+from ebmkit.chains.context import Context
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.nets.critic import Critic
+from ebmkit.components.noise.gaussian import GaussianNoise
+from ebmkit.components.noise.generator import GeneratorNoise
+from ebmkit.components.noise.nets.generator import GeneratorDensity
+from ebmkit.components.noise.nets.mixed_density import MixedDensity
+from ebmkit.components.objectives.adversarial import Adversarial
+from ebmkit.components.objectives.adversarial_ce import AdversarialCE
+from ebmkit.components.objectives.flow_ce import FlowCE
+from ebmkit.components.objectives.nets.contrastive_contest import ContrastiveContest
+from ebmkit.components.objectives.stein import Stein
+from ebmkit.contracts.modules.contest import Contest
+from ebmkit.contracts.modules.density import Density
+from ebmkit.engine.build import build
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.run_view import View
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.state import State
-from ebmkit.engine.streams import Streams
-from ebmkit.engine.view import View
-from ebmkit.load import load_spec
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.nets.contest import Contest
-from ebmkit.nets.contrastive_contest import ContrastiveContest
-from ebmkit.nets.critic import Critic
-from ebmkit.nets.density import Density
-from ebmkit.nets.generator import GeneratorDensity
-from ebmkit.nets.mixed_density import MixedDensity
-from ebmkit.noise.gaussian import GaussianNoise
-from ebmkit.noise.generator import GeneratorNoise
-from ebmkit.objectives.adversarial import Adversarial
-from ebmkit.objectives.adversarial_ce import AdversarialCE
-from ebmkit.objectives.flow_ce import FlowCE
-from ebmkit.objectives.stein import Stein
+from ebmkit.engine.telling.divergence import explain
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

@@ -8,28 +8,28 @@ import torch
 
 from components.oracles import EVENTS, assert_mean, generator, numeric_gradient, random_covariance, rows
 from ebmkit.api import component
-from ebmkit.bregman.itakura_saito import ItakuraSaito
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.builtin import ebmkit_components
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
+from ebmkit.components.bregman.itakura_saito import ItakuraSaito
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.sum import Sum
+from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
+from ebmkit.components.objectives.adaptive_nce import AdaptiveNCE
+from ebmkit.components.objectives.nets import control_variate
+from ebmkit.components.objectives.nets.control_variate import EVERY, RATE, SteinControl, stein
+from ebmkit.components.objectives.nets.introduction import introduce
+from ebmkit.components.samplers.exact import Exact
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.kinds import Bregman
 from ebmkit.errors import Mistakes
-from ebmkit.inits.data import DataStart
-from ebmkit.inits.noise import NoiseStart
-from ebmkit.kinds import Bregman
-from ebmkit.load import load_spec
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.conv import Conv
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.models.sum import Sum
-from ebmkit.nets import control_variate
-from ebmkit.nets.control_variate import EVERY, RATE, SteinControl, stein
-from ebmkit.nets.introduction import introduce
-from ebmkit.nets.spectral import SpectralNorm
-from ebmkit.objectives.adaptive_bregman import AdaptiveBregman
-from ebmkit.objectives.adaptive_nce import AdaptiveNCE
-from ebmkit.samplers.exact import Exact
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.language.load import load_spec
+from ebmkit.maths.spectral import SpectralNorm
+from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing import check_component
 
 

@@ -11,14 +11,14 @@ from torch.func import functional_call
 from torch.nn import functional as F  # noqa: N812
 
 from components.oracles import generator
-from ebmkit.docs import page
-from ebmkit.engine.chain import run_chain
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.conv_layers import ConvLayer
+from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.engine.ema import RunningMean
-from ebmkit.engine.energy import Energy, frozen
-from ebmkit.models.conv import Conv
-from ebmkit.models.conv_layers import ConvLayer
-from ebmkit.nets.spectral import SpectralNorm
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.language.reference import page
+from ebmkit.maths.spectral import SpectralNorm
 
 #: (channels, height, width), not all square and not all divisible by the strides.
 IMAGES = [(1, 1, 1), (1, 4, 4), (3, 5, 7), (2, 10, 8)]

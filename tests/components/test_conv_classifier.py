@@ -5,11 +5,11 @@ import torch
 from torch import nn
 
 from components.oracles import generator
-from ebmkit.engine.energy import Energy
-from ebmkit.models.classifier import Classifier
-from ebmkit.models.conv import Conv
-from ebmkit.models.conv_classifier import ConvClassifier
-from ebmkit.models.conv_layers import ConvLayer
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.classifier import Classifier
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.conv_classifier import ConvClassifier
+from ebmkit.components.models.conv_layers import ConvLayer
 
 #: (channels, height, width), not all square and not all divisible by the strides.
 IMAGES = [(1, 1, 1), (1, 4, 4), (3, 5, 7), (2, 10, 8)]

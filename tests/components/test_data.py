@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from components.oracles import FakeView, assert_follows, generator
-from ebmkit.data.checkerboard import Checkerboard
-from ebmkit.data.eight_gaussians import EightGaussians
-from ebmkit.data.rings import Rings
-from ebmkit.data.spirals import Spirals
-from ebmkit.data.swiss_roll import SwissRoll
-from ebmkit.data.two_moons import TwoMoons
-from ebmkit.metrics.sliced_wasserstein import SlicedWasserstein
+from ebmkit.components.data.checkerboard import Checkerboard
+from ebmkit.components.data.eight_gaussians import EightGaussians
+from ebmkit.components.data.rings import Rings
+from ebmkit.components.data.spirals import Spirals
+from ebmkit.components.data.swiss_roll import SwissRoll
+from ebmkit.components.data.two_moons import TwoMoons
+from ebmkit.components.metrics.sliced_wasserstein import SlicedWasserstein
 
 ALL = [TwoMoons, EightGaussians, Checkerboard, Rings, Spirals, SwissRoll]
 each = pytest.mark.parametrize("cls", ALL, ids=lambda c: c.component_name)

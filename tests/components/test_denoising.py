@@ -8,17 +8,17 @@ import torch
 from torch.distributions import MultivariateNormal
 
 from components.oracles import EVENTS, FakeView, assert_mean, generator, random_covariance, rows
-from ebmkit.engine.energy import frozen
-from ebmkit.metrics.denoising import Denoising
-from ebmkit.metrics.loss_curve import LossCurve
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.schedules.cosine import Cosine
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.energy import frozen
+from ebmkit.components.metrics.denoising import Denoising
+from ebmkit.components.metrics.loss_curve import LossCurve
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.schedules.cosine import Cosine
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
 from ebmkit.testing.partner import build as build_module
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)

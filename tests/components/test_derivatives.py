@@ -12,17 +12,17 @@ import torch
 from torch import nn
 
 from components.oracles import generator, random_covariance, rows
-from ebmkit.models.conv import Conv
-from ebmkit.models.conv_layers import ConvLayer
-from ebmkit.models.double_well import DoubleWell
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp import MLP
-from ebmkit.models.ring import Ring
-from ebmkit.models.sum import Sum
-from ebmkit.nets import bends
-from ebmkit.nets.laplacian import COLUMNS, gradient, laplacian
-from ebmkit.nets.probes import curvature
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.conv_layers import ConvLayer
+from ebmkit.components.models.double_well import DoubleWell
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.ring import Ring
+from ebmkit.components.models.sum import Sum
+from ebmkit.maths import smoothness as bends
+from ebmkit.maths.laplacian import COLUMNS, gradient, laplacian
+from ebmkit.maths.probes import curvature
 
 ACTIVATIONS = {"silu": nn.SiLU, "softplus": nn.Softplus, "gelu": nn.GELU, "tanh": nn.Tanh, "relu": nn.ReLU}
 #: States of shape (1,), (2,), (10,) and of an image, with networks that are wider and narrower than they.

@@ -7,17 +7,17 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, assert_mean, generator, random_covariance, rows
-from ebmkit.engine.compiled import CompiledEnergy, compile_energy
-from ebmkit.engine.context import Context
-from ebmkit.engine.energy import Energy, frozen
+from ebmkit.chains.compiled import CompiledEnergy, compile_energy
+from ebmkit.chains.context import Context
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.nets.tilted import TiltedEnergy
+from ebmkit.components.objectives.diffusion_recovery import DiffusionRecovery
+from ebmkit.components.samplers.langevin import Langevin, LangevinState
+from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.errors import Mistakes
-from ebmkit.kinds import Sampler, StepInfo
-from ebmkit.load import load_spec
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.nets.tilted import TiltedEnergy
-from ebmkit.objectives.diffusion_recovery import DiffusionRecovery
-from ebmkit.samplers.langevin import Langevin, LangevinState
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 SIGMA = 0.7

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from components.oracles import assert_follows, generator
-from ebmkit.data.digits import Digits
-from ebmkit.load import load_spec
+from ebmkit.components.data.digits import Digits
+from ebmkit.language.load import load_spec
 
 #: The first image of the data set, as it is printed in many places.
 ZERO = [
@@ -142,7 +142,7 @@ def test_resized_images_fill_the_space_only_with_noise():
 
 def test_a_spec_with_digits_needs_no_torch():
     program = (
-        "import sys\nfrom ebmkit.load import load_spec\n"
+        "import sys\nfrom ebmkit.language.load import load_spec\n"
         "data = {'use': 'digits', 'resize': [28, 28], 'dequantize': True, 'labels': [0, 1]}\n"
         "print(load_spec({'ebmkit': 1, 'data': data, 'model': 'mlp', 'sampler': 'langevin'}).event)\n"
         "print([name for name in ('torch', 'numpy') if name in sys.modules])"

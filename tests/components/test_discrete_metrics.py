@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from components.oracles import generator
+from ebmkit.components.metrics.log_z import LogZ
+from ebmkit.components.metrics.probability import Probability
+from ebmkit.components.metrics.total_variation import TotalVariation
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.ising import Ising
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.metrics.log_z import LogZ
-from ebmkit.metrics.probability import Probability
-from ebmkit.metrics.total_variation import TotalVariation
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.ising import Ising
-from ebmkit.nets import enumeration
+from ebmkit.language.load import load_spec
+from ebmkit.maths import enumeration
 
 LECTURE = Boltzmann(weights=((0, -1, -1), (-1, 0, 2), (-1, 2, 0)), biases=(0, 1, 0), values="spin")
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from ebmkit.builtin import ebmkit_components
-from ebmkit.kinds import KINDS
+from ebmkit.contracts.kinds import KINDS
+from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing.example import from_example
 
 COMPONENTS = [offer.load() for offer in ebmkit_components()]

@@ -6,17 +6,17 @@ import pytest
 import torch
 
 from components.oracles import generator, random_covariance, rows
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mixture import Mixture
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.sum import Sum
+from ebmkit.components.objectives.exact_mle import ExactMLE
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.models.banana import Banana
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mixture import Mixture
-from ebmkit.models.mlp import MLP
-from ebmkit.models.sum import Sum
-from ebmkit.objectives.exact_mle import ExactMLE
+from ebmkit.language.load import load_spec
 
 
 def gradient(value, module):

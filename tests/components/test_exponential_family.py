@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, generator, random_covariance
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
+from ebmkit.components.models.exponential_family import ExponentialFamily
+from ebmkit.components.objectives.closed_form_score_matching import ClosedFormScoreMatching
+from ebmkit.components.objectives.nets.introduction import introduce
+from ebmkit.components.optimizers.sgd import SGD
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.models.exponential_family import ExponentialFamily
-from ebmkit.nets.introduction import introduce
-from ebmkit.objectives.closed_form_score_matching import ClosedFormScoreMatching
-from ebmkit.optimizers.sgd import SGD
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 FULL = ("linear", "quadratic", "cubic", "quartic")
@@ -106,7 +106,7 @@ def test_score_matching_by_autograd_has_its_minimum_there(d, names):
 
 
 def test_the_objective_score_matching_agrees():
-    matching = pytest.importorskip("ebmkit.objectives.score_matching")
+    matching = pytest.importorskip("ebmkit.components.objectives.score_matching")
     data = gaussian_data((2,))
     module, _ = fitted(ExponentialFamily(statistics=FULL), data)
     objective = matching.ScoreMatching()

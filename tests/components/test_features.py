@@ -11,14 +11,14 @@ import torch
 
 import ebmkit
 from components.oracles import FakeView, generator
-from ebmkit.data.digits import Digits
-from ebmkit.engine import session
+from ebmkit.components.data.digits import Digits
+from ebmkit.components.features import find_extractor
+from ebmkit.components.metrics.fid import FID
+from ebmkit.engine import session, trained
 from ebmkit.errors.running import ExpectationUnmet, StorageFailed
-from ebmkit.features import find_extractor, trained
-from ebmkit.metrics.fid import FID
 from ebmkit.testing.case import Case
 from ebmkit.testing.laws import laws_of
-from ebmkit.testing.metrics import SAMPLES
+from ebmkit.testing.laws.metric import SAMPLES
 
 SPEC = "features/digits-cnn"
 
@@ -93,7 +93,7 @@ def test_their_accuracy_is_what_was_recorded_and_above_97_percent(cache):
 
 
 def test_blocks_make_no_difference(cache, monkeypatch):
-    from ebmkit.features import digits_cnn
+    from ebmkit.components.features import digits_cnn
 
     x, features = images("test").x[:20], find_extractor("digits-cnn").load().of
     whole = features(x)
@@ -111,7 +111,7 @@ def test_only_small_grey_images(event):
 
 def test_naming_them_takes_no_torch():
     program = (
-        "import sys; from ebmkit.metrics.fid import FID; from ebmkit.models.mlp import MLP\n"
+        "import sys; from ebmkit.components.metrics.fid import FID; from ebmkit.components.models.mlp import MLP\n"
         "assert FID().results()[0] == 'fid@digits-cnn/1000' and FID().refusal((2,), MLP())\n"
         "print('torch' in sys.modules)"
     )

@@ -7,11 +7,11 @@ import torch
 
 import ebmkit
 from components.oracles import EVENTS, FakeView, generator, random_covariance
+from ebmkit.components.metrics import fid
+from ebmkit.components.metrics.fid import FID
+from ebmkit.contracts.extractor import Features
 from ebmkit.errors import Mistakes
-from ebmkit.features.extractor import Features
-from ebmkit.metrics import fid
-from ebmkit.metrics.fid import FID
-from ebmkit.metrics.frechet import Fitted, fitted, frechet
+from ebmkit.maths.frechet import Fitted, fitted, frechet
 
 dimensions = pytest.mark.parametrize("d", [1, 2, 10])
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)

@@ -25,10 +25,10 @@ from safetensors.torch import save_file as save_torch
 
 from components.oracles import assert_follows, generator
 from ebmkit.cli import group
-from ebmkit.data import headers, rows
-from ebmkit.data.csv import Csv
-from ebmkit.data.npz import Npz
-from ebmkit.data.tensor_file import TensorFile
+from ebmkit.components.data import headers, rows
+from ebmkit.components.data.csv import Csv
+from ebmkit.components.data.npz import Npz
+from ebmkit.components.data.tensor_file import TensorFile
 
 SHAPES = [(11,), (11, 1), (11, 2), (11, 10), (11, 1, 4, 4)]
 TYPES = ["?", "<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<i4", "<i8", "<f2", "<f4", "<f8", ">f4", ">f8", ">i2", ">u4"]
@@ -233,9 +233,9 @@ def test_splits_are_the_same_in_another_process():
     Path("data.csv").write_text("\n".join(map(str, range(500))))
     program = (
         "import torch\n"
-        "from ebmkit.data.csv import Csv\n"
-        "from ebmkit.data.npz import Npz\n"
-        "from ebmkit.data.tensor_file import TensorFile\n"
+        "from ebmkit.components.data.csv import Csv\n"
+        "from ebmkit.components.data.npz import Npz\n"
+        "from ebmkit.components.data.tensor_file import TensorFile\n"
         "rng = torch.Generator().manual_seed(7)\n"
         "print([d.load(s, rng).x.tolist() for d in (Csv(), Npz(), TensorFile()) for s in ('train', 'test')])"
     )
@@ -718,8 +718,8 @@ def test_parameters_are_bounded():
 
 
 def test_an_experiment_is_built_on_a_file():
-    from ebmkit.build import build
-    from ebmkit.load import load_spec
+    from ebmkit.engine.build import build
+    from ebmkit.language.load import load_spec
 
     torch.set_default_dtype(torch.float32)
     array = some_array((50, 2), "<f4")

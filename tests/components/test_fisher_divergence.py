@@ -7,18 +7,18 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, FakeView, generator, random_covariance, rows
+from ebmkit.components.metrics.fisher_divergence import FisherDivergence
+from ebmkit.components.metrics.score_error import ScoreError
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.schedules.cosine import Cosine
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.metrics.fisher_divergence import FisherDivergence
-from ebmkit.metrics.score_error import ScoreError
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp import MLP
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.schedules.cosine import Cosine
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 SCHEDULES = {

@@ -7,12 +7,12 @@ import torch
 
 from components.oracles import assert_follows, assert_mean, generator, normal_cdf, random_covariance, rows
 from ebmkit.api import Model, component
-from ebmkit.data.from_model import FromModel
+from ebmkit.components.data.from_model import FromModel
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mlp import MLP
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp import MLP
+from ebmkit.language.load import load_spec
 
 
 class RandomShift(torch.nn.Module):
@@ -113,7 +113,7 @@ def spec(model):
 
 
 def test_a_spec_is_built_on_it():
-    from ebmkit.build import build
+    from ebmkit.engine.build import build
 
     torch.set_default_dtype(torch.float32)
     plan = load_spec(spec({"use": "gaussian", "mean": [0.0] * 4, "shape": [2, 2]}))

@@ -15,11 +15,11 @@ from components.oracles import (
     random_covariance,
     rows,
 )
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.samplers.exact import Exact
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.samplers.exact import Exact
 
 WEIGHTS = (1.0, 2.0, 5.0)
 

@@ -7,16 +7,16 @@ import torch
 from torch import nn
 
 from components.oracles import EVENTS, generator
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy, frozen
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.ising import Ising
+from ebmkit.components.models.sum import Sum
+from ebmkit.components.models.tempered import Tempered
+from ebmkit.components.samplers.gibbs import Gibbs
+from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.ising import Ising
-from ebmkit.models.sum import Sum
-from ebmkit.models.tempered import Tempered
-from ebmkit.samplers.gibbs import Gibbs
-from ebmkit.samplers.gibbs_with_gradients import GibbsWithGradients
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

@@ -7,11 +7,11 @@ import torch
 from torch import nn
 
 from components.oracles import EVENTS, generator, random_covariance, rows
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.hmc import HMC
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.hmc import HMC
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

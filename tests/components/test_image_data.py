@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from components.oracles import generator
-from ebmkit.data import celeba, cifar10
-from ebmkit.data.celeba import CelebA
-from ebmkit.data.cifar10 import Cifar10
+from ebmkit.components.data import celeba, cifar10
+from ebmkit.components.data.celeba import CelebA
+from ebmkit.components.data.cifar10 import Cifar10
 from ebmkit.testing.case import Case
-from ebmkit.testing.data import LAWS
+from ebmkit.testing.laws.data import LAWS
 
 NAMES = [*(f"data_batch_{n}.bin" for n in range(1, 6)), "test_batch.bin"]
 COUNT = 4

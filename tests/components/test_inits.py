@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, FALSE_ALARM, assert_follows, generator, normal_cdf
-from ebmkit.inits.data import DataStart
-from ebmkit.inits.noise import NoiseStart
-from ebmkit.inits.replay import Replay
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.components.inits.replay import Replay
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

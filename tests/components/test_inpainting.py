@@ -8,12 +8,12 @@ import torch
 
 from components.oracles import FakeView, assert_follows, generator, normal_cdf
 from ebmkit import load_spec
-from ebmkit.engine.given import Given
+from ebmkit.components.metrics.inpainting import Inpainting
+from ebmkit.components.samplers.reverse_time import legs
+from ebmkit.components.schedules.vp import VP
+from ebmkit.engine.conditioning import Given
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.base import Mistakes
-from ebmkit.metrics.inpainting import Inpainting
-from ebmkit.samplers.reverse_time import legs
-from ebmkit.schedules.vp import VP
 
 SAMPLERS = {
     "reverse_sde": {"use": "reverse_sde", "schedule": {"use": "vp"}, "steps": 40},

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from components.oracles import generator
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import frozen
-from ebmkit.models.ising import Ising
-from ebmkit.samplers.gibbs import Gibbs
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import frozen
+from ebmkit.components.models.ising import Ising
+from ebmkit.components.samplers.gibbs import Gibbs
 
 
 def bonds(shape, periodic):

@@ -5,14 +5,14 @@ import torch
 
 import ebmkit
 from components.oracles import EVENTS, generator
-from ebmkit.build import build
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.models.classifier import Classifier
+from ebmkit.components.objectives.jem import JEM
+from ebmkit.components.objectives.mle import MLE
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.engine.build import build
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.inits.data import DataStart
-from ebmkit.models.classifier import Classifier
-from ebmkit.objectives.jem import JEM
-from ebmkit.objectives.mle import MLE
-from ebmkit.samplers.langevin import Langevin
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 exactly = {"rtol": 1e-12, "atol": 1e-12}

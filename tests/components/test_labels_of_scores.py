@@ -6,21 +6,21 @@ import torch
 from components.noised import Witness, built, gradient, off_center
 from components.oracles import EVENTS, assert_mean, generator
 from ebmkit import load_spec
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.context import Context
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.context import Context
+from ebmkit.components.models.mlp_potential import MLPPotential
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.nets.conditional import Conditional, Labelled
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.models.unet_potential import UNetPotential
+from ebmkit.components.models.unet_score import UNetScore
+from ebmkit.components.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
+from ebmkit.components.objectives.sde_score_matching import SDEScoreMatching
+from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.vp import VP
 from ebmkit.engine.session import run
 from ebmkit.errors import EbmkitError
-from ebmkit.models.mlp_potential import MLPPotential
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.models.unet_potential import UNetPotential
-from ebmkit.models.unet_score import UNetScore
-from ebmkit.nets.conditional import Conditional, Labelled
-from ebmkit.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
-from ebmkit.objectives.sde_score_matching import SDEScoreMatching
-from ebmkit.samplers.annealed_langevin import AnnealedLangevin
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.vp import VP
 
 SIGMAS = Geometric(sigma_max=4.0, sigma_min=0.05, count=4)
 KINDS = {MLPScore: {"hidden": (6, 5)}, MLPPotential: {"hidden": (6, 5)}, UNetScore: {}, UNetPotential: {}}

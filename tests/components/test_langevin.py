@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, assert_follows, generator, normal_cdf
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.inits.noise import NoiseStart
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.samplers.langevin import Langevin
 
 
 def variances(d):

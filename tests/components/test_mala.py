@@ -7,13 +7,13 @@ import torch
 from torch import nn
 
 from components.oracles import EVENTS, generator, random_covariance, rows
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.banana import Banana
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.hmc import HMC
-from ebmkit.samplers.mala import MALA
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.components.samplers.mala import MALA
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 MASSES = {

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, FakeView, assert_mean, generator
-from ebmkit.metrics import mmd
-from ebmkit.metrics.mmd import MMD
-from ebmkit.metrics.sliced_wasserstein import SlicedWasserstein
+from ebmkit.components.metrics import mmd
+from ebmkit.components.metrics.mmd import MMD
+from ebmkit.components.metrics.sliced_wasserstein import SlicedWasserstein
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

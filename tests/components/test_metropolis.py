@@ -7,11 +7,11 @@ import torch
 from torch import nn
 
 from components.oracles import EVENTS, assert_follows, generator, normal_cdf, random_covariance, rows
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.samplers.metropolis import Metropolis
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.samplers.metropolis import Metropolis
 
 DRAWS = 200_000
 

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from components.oracles import EVENTS, generator
-from ebmkit.engine.energy import Energy
-from ebmkit.models.mlp import MLP
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.mlp import MLP
 
 ACTIVATIONS = {"silu": nn.SiLU, "softplus": nn.Softplus, "gelu": nn.GELU, "tanh": nn.Tanh, "relu": nn.ReLU}
 

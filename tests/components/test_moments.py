@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import ebmkit
+from ebmkit.components.metrics.moments import Moments
 from ebmkit.engine.sampling import view_of
-from ebmkit.metrics.moments import Moments
 
 
 @pytest.mark.parametrize("event", [(1,), (2,), (10,), (1, 2, 3)])

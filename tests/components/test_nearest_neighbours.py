@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, FakeView, assert_follows, generator
-from ebmkit.metrics import neighbours as module
-from ebmkit.metrics.nearest_neighbours import NearestNeighbours
-from ebmkit.metrics.neighbours import neighbours
+from ebmkit.components.metrics import neighbours as module
+from ebmkit.components.metrics.nearest_neighbours import NearestNeighbours
+from ebmkit.components.metrics.neighbours import neighbours
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

@@ -19,27 +19,28 @@ from components.oracles import (
     random_covariance,
     rows,
 )
-from ebmkit.build import build
+from ebmkit.chains.context import Context
 from ebmkit.cli import group
-from ebmkit.engine.context import Context
-from ebmkit.inits.data import DataStart
-from ebmkit.inits.noise import NoiseStart
-from ebmkit.inits.persistent import Persistent
-from ebmkit.load import load_spec
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.nets import kernels, mixture_fit
-from ebmkit.nets.mixed_density import MixedDensity
-from ebmkit.noise.conditional_gaussian import ConditionalGaussianNoise
-from ebmkit.noise.flow import FlowNoise
-from ebmkit.noise.gaussian import GaussianNoise
-from ebmkit.noise.gaussian_mixture import GaussianMixtureNoise
-from ebmkit.noise.generator import GeneratorNoise
-from ebmkit.noise.parzen import ParzenNoise
-from ebmkit.noise.snapshot import Snapshot
-from ebmkit.noise.uniform import UniformNoise
-from ebmkit.samplers.exact import Exact
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.components.inits.persistent import Persistent
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.noise.conditional_gaussian import ConditionalGaussianNoise
+from ebmkit.components.noise.flow import FlowNoise
+from ebmkit.components.noise.gaussian import GaussianNoise
+from ebmkit.components.noise.gaussian_mixture import GaussianMixtureNoise
+from ebmkit.components.noise.generator import GeneratorNoise
+from ebmkit.components.noise.nets import mixture_fit
+from ebmkit.components.noise.nets.mixed_density import MixedDensity
+from ebmkit.components.noise.parzen import ParzenNoise
+from ebmkit.components.noise.snapshot import Snapshot
+from ebmkit.components.noise.uniform import UniformNoise
+from ebmkit.components.samplers.exact import Exact
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.engine.build import build
+from ebmkit.language.load import load_spec
+from ebmkit.maths import kernels
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 DRAWS = 20_000

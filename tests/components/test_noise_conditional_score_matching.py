@@ -10,17 +10,17 @@ from torch import nn
 
 from components.noised import SIGMAS, Perturbed, Witness, built, exact_module, gradient, name
 from components.oracles import EVENTS, assert_follows, assert_mean, generator, random_covariance
-from ebmkit.engine.context import Context
-from ebmkit.load import load_spec
-from ebmkit.models.mlp_potential import MLPPotential
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.nets.conditional import Conditional
-from ebmkit.objectives.denoising_score_matching import DenoisingScoreMatching
-from ebmkit.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
-from ebmkit.objectives.noised_batch import even_shares
-from ebmkit.schedules.constant import Constant
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.context import Context
+from ebmkit.components.models.mlp_potential import MLPPotential
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.nets.conditional import Conditional
+from ebmkit.components.objectives.denoising_score_matching import DenoisingScoreMatching
+from ebmkit.components.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
+from ebmkit.components.objectives.noised_batch import even_shares
+from ebmkit.components.schedules.constant import Constant
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.vp import VP
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 schedules = pytest.mark.parametrize("schedule", SIGMAS, ids=name)

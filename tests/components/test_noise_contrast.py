@@ -8,26 +8,26 @@ import torch
 from torch import nn
 
 from components.oracles import EVENTS, FALSE_ALARM, generator, random_covariance, rows
-from ebmkit.bregman.exponential import Exponential
-from ebmkit.bregman.hellinger import Hellinger
-from ebmkit.bregman.itakura_saito import ItakuraSaito
-from ebmkit.bregman.kl import KullbackLeibler
-from ebmkit.bregman.least_squares import LeastSquares
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.bregman.power import Power
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
+from ebmkit.components.bregman.exponential import Exponential
+from ebmkit.components.bregman.hellinger import Hellinger
+from ebmkit.components.bregman.itakura_saito import ItakuraSaito
+from ebmkit.components.bregman.kl import KullbackLeibler
+from ebmkit.components.bregman.least_squares import LeastSquares
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.bregman.power import Power
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.noise.nets.conditional_gaussian import ConditionalGaussian
+from ebmkit.components.objectives.bregman import BregmanRatioMatching
+from ebmkit.components.objectives.conditional_nce import ConditionalNCE
+from ebmkit.components.objectives.nce import NCE
+from ebmkit.components.objectives.nets.contrast import Contrast
+from ebmkit.components.objectives.ranking_nce import RankingNCE
+from ebmkit.contracts.modules.conditional_density import ConditionalDensity
+from ebmkit.contracts.modules.density import Density
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.nets.conditional_density import ConditionalDensity
-from ebmkit.nets.conditional_gaussian import ConditionalGaussian
-from ebmkit.nets.contrast import Contrast
-from ebmkit.nets.density import Density
-from ebmkit.objectives.bregman import BregmanRatioMatching
-from ebmkit.objectives.conditional_nce import ConditionalNCE
-from ebmkit.objectives.nce import NCE
-from ebmkit.objectives.ranking_nce import RankingNCE
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

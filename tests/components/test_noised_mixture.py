@@ -7,10 +7,10 @@ import torch
 
 from components.noised import SCHEDULES, Mixture, built, levels_of, name, signal_and_noise
 from components.oracles import EVENTS, generator, quadrature_log_z, random_covariance, rows
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.vp import VP
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.vp import VP
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 schedules = pytest.mark.parametrize("schedule", SCHEDULES, ids=name)

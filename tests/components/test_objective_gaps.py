@@ -8,31 +8,32 @@ import pytest
 import torch
 
 from components.oracles import generator, random_covariance
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.build import build
+from ebmkit.chains.context import Context
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.conv_layers import ConvLayer
+from ebmkit.components.models.exponential_family import ExponentialFamily
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.nets import exponential_family
+from ebmkit.components.noise.generator import GeneratorNoise
+from ebmkit.components.noise.snapshot import Snapshot
+from ebmkit.components.objectives.bregman import BregmanRatioMatching
+from ebmkit.components.objectives.closed_form_score_matching import ClosedFormScoreMatching
+from ebmkit.components.objectives.exact_mle import ExactMLE
+from ebmkit.components.objectives.nce import NCE
+from ebmkit.components.objectives.nets import control_variate
+from ebmkit.components.objectives.nets.introduction import introduce
+from ebmkit.components.objectives.ranking_nce import RankingNCE
+from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.engine.batches import Batches
-from ebmkit.engine.context import Context
-from ebmkit.engine.history import History
+from ebmkit.engine.build import build
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.run_view import View
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.state import State
-from ebmkit.engine.streams import Streams
-from ebmkit.engine.view import View
-from ebmkit.inits.data import DataStart
-from ebmkit.load import load_spec
-from ebmkit.models.conv import Conv
-from ebmkit.models.conv_layers import ConvLayer
-from ebmkit.models.exponential_family import ExponentialFamily
-from ebmkit.models.mlp import MLP
-from ebmkit.nets import control_variate, exponential_family
-from ebmkit.nets.introduction import introduce
-from ebmkit.noise.generator import GeneratorNoise
-from ebmkit.noise.snapshot import Snapshot
-from ebmkit.objectives.bregman import BregmanRatioMatching
-from ebmkit.objectives.closed_form_score_matching import ClosedFormScoreMatching
-from ebmkit.objectives.exact_mle import ExactMLE
-from ebmkit.objectives.nce import NCE
-from ebmkit.objectives.ranking_nce import RankingNCE
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.language.load import load_spec
 
 CPU = torch.device("cpu")
 

@@ -7,21 +7,21 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, assert_mean, generator, numeric_gradient, random_covariance, rows
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.engine.context import Context
-from ebmkit.inits.data import DataStart
-from ebmkit.inits.noise import NoiseStart
-from ebmkit.inits.replay import Replay
-from ebmkit.kinds import Sampler, StepInfo
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp import MLP
-from ebmkit.objectives.bregman import BregmanRatioMatching
-from ebmkit.objectives.denoising_score_matching import DenoisingScoreMatching
-from ebmkit.objectives.mle import MLE
-from ebmkit.objectives.nce import NCE
-from ebmkit.samplers.exact import Exact
-from ebmkit.samplers.langevin import Langevin, LangevinState
+from ebmkit.chains.context import Context
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.components.inits.replay import Replay
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.objectives.bregman import BregmanRatioMatching
+from ebmkit.components.objectives.denoising_score_matching import DenoisingScoreMatching
+from ebmkit.components.objectives.mle import MLE
+from ebmkit.components.objectives.nce import NCE
+from ebmkit.components.samplers.exact import Exact
+from ebmkit.components.samplers.langevin import Langevin, LangevinState
+from ebmkit.contracts.kinds import Sampler, StepInfo
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

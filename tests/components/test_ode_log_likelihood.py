@@ -8,16 +8,16 @@ import torch
 from torch.distributions import MultivariateNormal
 
 from components.oracles import EVENTS, FALSE_ALARM, FakeView, generator, random_covariance, rows
-from ebmkit.engine.energy import frozen
+from ebmkit.chains.energy import frozen
+from ebmkit.components.metrics.ode_log_likelihood import ODELogLikelihood, carry, score_and_divergence
+from ebmkit.components.models.mlp_potential import MLPPotential
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.schedules.cosine import Cosine
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.metrics.ode_log_likelihood import ODELogLikelihood, carry, score_and_divergence
-from ebmkit.models.mlp_potential import MLPPotential
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.schedules.cosine import Cosine
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.language.load import load_spec
 from ebmkit.testing.partner import build
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -206,7 +206,7 @@ def test_a_network_with_labels_is_told_those_of_the_points(monkeypatch):
         parameter.data.normal_(0, 0.5, generator=rng)
     x, labels = torch.randn(6, 2, generator=rng), torch.tensor([0, 2, 1, 1, 2, 0])
     each = [log_prob(module, x[i : i + 1], labels=labels[i : i + 1]) for i in range(6)]
-    monkeypatch.setattr("ebmkit.metrics.ode_log_likelihood.BLOCK", 8)
+    monkeypatch.setattr("ebmkit.components.metrics.ode_log_likelihood.BLOCK", 8)
     found = ODELogLikelihood().measure(Run(module, x, labels=labels))["ode_log_likelihood"]
     assert found == pytest.approx(float(torch.cat(each).mean()), abs=1e-12)
     wrong = ODELogLikelihood().measure(Run(module, x, labels=labels.roll(1)))["ode_log_likelihood"]

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from components.oracles import generator
-from ebmkit.builtin import ebmkit_components
-from ebmkit.models.mlp import MLP
-from ebmkit.optimizers.rprop import Rprop
-from ebmkit.optimizers.sgd import SGD
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.optimizers.rprop import Rprop
+from ebmkit.components.optimizers.sgd import SGD
+from ebmkit.registry.builtin import ebmkit_components
 
 CASES = [
     ("adam", {"lr": 0.01, "betas": (0.0, 0.99), "eps": 1e-6, "weight_decay": 0.1}),

@@ -8,21 +8,21 @@ from torch import nn
 
 from components.oracles import EVENTS, generator, random_covariance, rows
 from ebmkit.api import Sampler, StepInfo, component
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.draws import run_chains
-from ebmkit.engine.energy import Energy
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.exact import Exact
-from ebmkit.samplers.gibbs import Gibbs
-from ebmkit.samplers.gibbs_with_gradients import GibbsWithGradients
-from ebmkit.samplers.hmc import HMC
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.samplers.mala import MALA
-from ebmkit.samplers.metropolis import Metropolis
-from ebmkit.samplers.nuts import NUTS
-from ebmkit.samplers.parallel_tempering import ParallelTempering
-from ebmkit.samplers.underdamped_langevin import UnderdampedLangevin
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.draws import run_chains
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.exact import Exact
+from ebmkit.components.samplers.gibbs import Gibbs
+from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.mala import MALA
+from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.components.samplers.nuts import NUTS
+from ebmkit.components.samplers.parallel_tempering import ParallelTempering
+from ebmkit.components.samplers.underdamped_langevin import UnderdampedLangevin
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 
@@ -315,7 +315,7 @@ def test_long_chains_keep_its_states():
 
 def test_discrete_states_stay_what_they_are():
     """No unit of sqrt(T): a spin is -1 or +1 at every temperature."""
-    from ebmkit.models.ising import Ising
+    from ebmkit.components.models.ising import Ising
 
     module = Ising(shape=(3, 3)).build((3, 3))
     x = torch.ones(20, 3, 3)

@@ -4,15 +4,15 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, assert_follows, generator, normal_cdf
-from ebmkit.engine.chain import run_chain
+from ebmkit.chains.chain import run_chain
+from ebmkit.components.inits.data import DataStart
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.components.inits.persistent import Persistent
+from ebmkit.components.inits.replay import Replay
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.errors import Mistakes
-from ebmkit.inits.data import DataStart
-from ebmkit.inits.noise import NoiseStart
-from ebmkit.inits.persistent import Persistent
-from ebmkit.inits.replay import Replay
-from ebmkit.load import load_spec
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

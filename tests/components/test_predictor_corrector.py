@@ -8,13 +8,13 @@ import torch
 from components.diffusions import CHAINS, PROCESSES, far_mixture, gaussian, moments, share_of_the_small_mode
 from components.oracles import EVENTS, assert_follows, generator, normal_cdf
 from components.test_reverse_sde import coefficients
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.samplers.predictor_corrector import PredictorCorrector
-from ebmkit.samplers.reverse_sde import ReverseSDE
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.samplers.predictor_corrector import PredictorCorrector
+from ebmkit.components.samplers.reverse_sde import ReverseSDE
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
 
 NAMES = list(PROCESSES)
 

@@ -7,15 +7,15 @@ import torch
 
 from components.diffusions import CHAINS, PROCESSES, far_mixture, gaussian, moments, share_of_the_small_mode, slope
 from components.oracles import EVENTS, generator
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.nets.conditional import Conditional
-from ebmkit.samplers import probability_flow_ode as module_of_it
-from ebmkit.samplers.probability_flow_ode import ProbabilityFlowODE
-from ebmkit.samplers.reverse_time import TRIES
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.nets.conditional import Conditional
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.samplers import probability_flow_ode as module_of_it
+from ebmkit.components.samplers.probability_flow_ode import ProbabilityFlowODE
+from ebmkit.components.samplers.reverse_time import TRIES
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
 
 NAMES = list(PROCESSES)
 

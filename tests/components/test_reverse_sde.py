@@ -17,15 +17,15 @@ from components.diffusions import (
     slope,
 )
 from components.oracles import EVENTS, assert_follows, generator, normal_cdf
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.samplers.reverse_sde import ReverseSDE
-from ebmkit.samplers.reverse_time import legs, times
-from ebmkit.schedules.cosine import Cosine
-from ebmkit.schedules.process import log_sigma
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.samplers.reverse_sde import ReverseSDE
+from ebmkit.components.samplers.reverse_time import legs, times
+from ebmkit.components.schedules.cosine import Cosine
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
+from ebmkit.maths.process import log_sigma
 
 NAMES = list(PROCESSES)
 SPACINGS = ["log_snr", "time"]

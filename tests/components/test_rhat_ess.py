@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, generator
+from ebmkit.components.metrics.ess import Ess
+from ebmkit.components.metrics.rhat import Rhat
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 from ebmkit.diagnostics.rhat import rhat
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.metrics.ess import Ess
-from ebmkit.metrics.rhat import Rhat
+from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 both = pytest.mark.parametrize("metric", [Rhat(), Ess()], ids=["rhat", "ess"])

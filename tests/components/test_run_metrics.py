@@ -10,21 +10,21 @@ from torch import nn
 from torch.distributions import MixtureSameFamily, MultivariateNormal
 
 from components.oracles import EVENTS, FakeView, generator, quadrature_log_z, random_covariance, rows
-from ebmkit.builtin import ebmkit_components
-from ebmkit.engine.chain import run_chain
+from ebmkit.chains.chain import run_chain
+from ebmkit.components.metrics.acceptance import Acceptance
+from ebmkit.components.metrics.energy_gap import EnergyGap
+from ebmkit.components.metrics.gradient_magnitude import GradientMagnitude
+from ebmkit.components.metrics.log_likelihood import LogLikelihood
+from ebmkit.components.metrics.mode_weights import ModeWeights
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.metropolis import Metropolis
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.metrics import quadrature
-from ebmkit.metrics.acceptance import Acceptance
-from ebmkit.metrics.energy_gap import EnergyGap
-from ebmkit.metrics.gradient_magnitude import GradientMagnitude
-from ebmkit.metrics.log_likelihood import LogLikelihood
-from ebmkit.metrics.mode_weights import ModeWeights
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.samplers.metropolis import Metropolis
+from ebmkit.language.load import load_spec
+from ebmkit.maths import quadrature
+from ebmkit.registry.builtin import ebmkit_components
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

@@ -8,16 +8,24 @@ import pytest
 import torch
 
 from components.oracles import assert_follows, generator, normal_cdf
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.metrics.sampling_error import (
+    Law,
+    SamplingError,
+    density,
+    final_law,
+    kl_divergence,
+    slope,
+    total_variation,
+)
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.samplers.reverse_sde import ReverseSDE
+from ebmkit.components.schedules.cosine import Cosine
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.metrics.sampling_error import Law, SamplingError, density, final_law, kl_divergence, slope, total_variation
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.samplers.reverse_sde import ReverseSDE
-from ebmkit.schedules.cosine import Cosine
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.language.load import load_spec
 
 OU = VP(beta_min=2.0, beta_max=2.0, horizon=2.0, earliest=0.1)
 SCHEDULES = {"ou": OU, "ve": VE(sigma_max=6.0, sigma_min=0.1), "cosine": Cosine(sigma_max=5.0, sigma_min=0.1)}
@@ -163,13 +171,13 @@ def test_a_finer_grid_changes_nothing(monkeypatch):
         return total_variation(found, Law(found.x, density(module, found.x, OU.earliest)))
 
     coarse = law()
-    monkeypatch.setattr("ebmkit.metrics.sampling_error.DENSE", 3.0)
-    monkeypatch.setattr("ebmkit.metrics.sampling_error.REACH", 12.0)
+    monkeypatch.setattr("ebmkit.components.metrics.sampling_error.DENSE", 3.0)
+    monkeypatch.setattr("ebmkit.components.metrics.sampling_error.REACH", 12.0)
     assert law() == pytest.approx(coarse, rel=1e-3)
 
 
 def test_lost_mass_is_an_error(monkeypatch):
-    monkeypatch.setattr("ebmkit.metrics.sampling_error.REACH", 3.0)
+    monkeypatch.setattr("ebmkit.components.metrics.sampling_error.REACH", 3.0)
     with pytest.raises(ArithmeticError, match="was lost on the way through 4 steps"):
         measured(mixture(OU), ReverseSDE(schedule=OU, steps=4, spacing="time"))
 

@@ -9,15 +9,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.diffusions import PROCESSES
 from components.oracles import EVENTS, generator
-from ebmkit.schedules import diameter as module
-from ebmkit.schedules.constant import Constant
-from ebmkit.schedules.cosine import Cosine
-from ebmkit.schedules.diameter import diameter
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.linear import Linear
-from ebmkit.schedules.process import least_noise, level_of, log_sigma, rates, rates_at, signal_and_noise, time_of
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.components.schedules import diameter as module
+from ebmkit.components.schedules.constant import Constant
+from ebmkit.components.schedules.cosine import Cosine
+from ebmkit.components.schedules.diameter import diameter
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.linear import Linear
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
+from ebmkit.maths.process import least_noise, level_of, log_sigma, rates, rates_at, signal_and_noise, time_of
 
 NAMES = list(PROCESSES)
 

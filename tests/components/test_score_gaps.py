@@ -10,21 +10,21 @@ import torch
 from click.testing import CliRunner
 
 import ebmkit
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import frozen
+from ebmkit.chains.ode import integrate
 from ebmkit.cli import group
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import frozen
-from ebmkit.engine.ode import integrate
+from ebmkit.components.metrics.ode_log_likelihood import ODELogLikelihood
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.nets.conditional import Labelled
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.objectives.noised_batch import even_shares
+from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.ve import VE
+from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.metrics.ode_log_likelihood import ODELogLikelihood
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.models.noised_mixture import NoisedMixtureModel
-from ebmkit.nets.conditional import Labelled
-from ebmkit.objectives.noised_batch import even_shares
-from ebmkit.samplers.annealed_langevin import AnnealedLangevin
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.suggestion import suggest, width_behind
-from ebmkit.schedules.ve import VE
-from ebmkit.schedules.vp import VP
+from ebmkit.suggest.levels import suggest, width_behind
 
 
 def rng(seed=0):

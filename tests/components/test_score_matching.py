@@ -7,21 +7,21 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, assert_mean, generator, random_covariance, rows
-from ebmkit.engine.context import Context
+from ebmkit.chains.context import Context
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.conv_layers import ConvLayer
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.objectives.explicit_score_matching import ExplicitScoreMatching
+from ebmkit.components.objectives.finite_difference_score_matching import FiniteDifferenceScoreMatching
+from ebmkit.components.objectives.hutchinson_score_matching import HutchinsonScoreMatching
+from ebmkit.components.objectives.score_matching import ScoreMatching
+from ebmkit.components.objectives.sliced_score_matching import SlicedScoreMatching
 from ebmkit.errors import Mistakes
-from ebmkit.load import load_spec
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.conv import Conv
-from ebmkit.models.conv_layers import ConvLayer
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mlp import MLP
-from ebmkit.nets import probes
-from ebmkit.objectives.explicit_score_matching import ExplicitScoreMatching
-from ebmkit.objectives.finite_difference_score_matching import FiniteDifferenceScoreMatching
-from ebmkit.objectives.hutchinson_score_matching import HutchinsonScoreMatching
-from ebmkit.objectives.score_matching import ScoreMatching
-from ebmkit.objectives.sliced_score_matching import SlicedScoreMatching
+from ebmkit.language.load import load_spec
+from ebmkit.maths import probes
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 #: Of few enough coordinates that all vectors of signs can be had.

@@ -17,18 +17,18 @@ from components.noised import (
     signal_and_noise,
 )
 from components.oracles import EVENTS, generator
-from ebmkit.data import rows
-from ebmkit.engine.context import Context
-from ebmkit.models.mlp_potential import MLPPotential
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.models.unet_potential import UNetPotential
-from ebmkit.models.unet_score import UNetScore
-from ebmkit.nets.noise_embedding import NoiseEmbedding
-from ebmkit.nets.unet import Block, UNet
-from ebmkit.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
-from ebmkit.objectives.sde_score_matching import SDEScoreMatching
-from ebmkit.schedules.geometric import Geometric
-from ebmkit.schedules.vp import VP
+from ebmkit.chains.context import Context
+from ebmkit.components.data import rows
+from ebmkit.components.models.mlp_potential import MLPPotential
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.nets.unet import Block, UNet
+from ebmkit.components.models.unet_potential import UNetPotential
+from ebmkit.components.models.unet_score import UNetScore
+from ebmkit.components.objectives.noise_conditional_score_matching import NoiseConditionalScoreMatching
+from ebmkit.components.objectives.sde_score_matching import SDEScoreMatching
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.components.schedules.vp import VP
+from ebmkit.maths.noise_embedding import NoiseEmbedding
 
 IMAGE = (1, 4, 4)
 SCORES = [MLPScore(hidden=(6, 5)), UNetScore(channels=8)]

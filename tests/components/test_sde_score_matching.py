@@ -18,12 +18,12 @@ from components.noised import (
     squared_diffusion,
 )
 from components.oracles import EVENTS, assert_follows, assert_mean, generator, random_covariance
-from ebmkit.engine.context import Context
-from ebmkit.models.mlp_potential import MLPPotential
-from ebmkit.models.mlp_score import MLPScore
-from ebmkit.nets.conditional import Conditional
-from ebmkit.objectives.sde_score_matching import SDEScoreMatching
-from ebmkit.schedules.ve import VE
+from ebmkit.chains.context import Context
+from ebmkit.components.models.mlp_potential import MLPPotential
+from ebmkit.components.models.mlp_score import MLPScore
+from ebmkit.components.models.nets.conditional import Conditional
+from ebmkit.components.objectives.sde_score_matching import SDEScoreMatching
+from ebmkit.components.schedules.ve import VE
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 schedules = pytest.mark.parametrize("schedule", TIMES, ids=name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ebmkit.schedules.suggestion import (
+from ebmkit.suggest.levels import (
     EXCESS,
     least_sigma,
     overlap,

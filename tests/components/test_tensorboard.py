@@ -6,9 +6,9 @@ import os
 import pytest
 import torch
 
+from ebmkit.components.trackers import tensorboard
+from ebmkit.components.trackers.tensorboard import TensorBoard
 from ebmkit.errors.running import EnvironmentLacks
-from ebmkit.trackers import tensorboard
-from ebmkit.trackers.tensorboard import TensorBoard
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from ebmkit.trackers.jsonl import Jsonl
+from ebmkit.components.trackers.jsonl import Jsonl
 
 
 def test_lines_read_back_to_the_same_bits(tmp_path):

@@ -6,24 +6,24 @@ import pytest
 import torch
 
 from components.oracles import assert_mean, generator
-from ebmkit.data.checkerboard import Checkerboard
-from ebmkit.data.eight_gaussians import EightGaussians
-from ebmkit.data.from_model import FromModel
-from ebmkit.data.line import Line
-from ebmkit.data.rings import Rings
-from ebmkit.data.spirals import Spirals
-from ebmkit.data.two_moons import TwoMoons
+from ebmkit.components.data.checkerboard import Checkerboard
+from ebmkit.components.data.eight_gaussians import EightGaussians
+from ebmkit.components.data.from_model import FromModel
+from ebmkit.components.data.line import Line
+from ebmkit.components.data.rings import Rings
+from ebmkit.components.data.spirals import Spirals
+from ebmkit.components.data.two_moons import TwoMoons
+from ebmkit.components.metrics.heat_flow import HeatFlow
+from ebmkit.components.metrics.kl_divergence import KLDivergence
+from ebmkit.components.metrics.score_error import ScoreError
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.mixture_1d import Mixture1D
+from ebmkit.components.models.mlp import MLP
+from ebmkit.contracts.kinds import Data
 from ebmkit.errors import Mistakes
-from ebmkit.kinds import Data
-from ebmkit.load import load_spec
-from ebmkit.metrics.heat_flow import HeatFlow
-from ebmkit.metrics.kl_divergence import KLDivergence
-from ebmkit.metrics.score_error import ScoreError
-from ebmkit.models.banana import Banana
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.mixture_1d import Mixture1D
-from ebmkit.models.mlp import MLP
+from ebmkit.language.load import load_spec
 from ebmkit.testing.oracles import features, require_means
 
 KNOWN = [

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from components.oracles import EVENTS, assert_follows, generator, normal_cdf
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.langevin import Langevin, LangevinState
-from ebmkit.samplers.underdamped_langevin import UnderdampedLangevin, UnderdampedState
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.langevin import Langevin, LangevinState
+from ebmkit.components.samplers.underdamped_langevin import UnderdampedLangevin, UnderdampedState
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

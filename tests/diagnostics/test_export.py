@@ -9,7 +9,7 @@ import torch
 from diagnostics.chains import autoregressive, normal, uniform
 from ebmkit.diagnostics.ess import ess_bulk
 from ebmkit.diagnostics.rhat import rhat
-from ebmkit.export import write_draws
+from ebmkit.storage.export import write_draws
 
 PRECISIONS = [torch.float32, torch.float64]
 

@@ -118,9 +118,9 @@ def editor(
     command: list[str], schema: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LanguageServer]:
     folder = tmp_path_factory.mktemp("specs")
-    (folder / "ebmkit.schema.json").write_text(json.dumps(schema))
+    (folder / "ebmkit.language.schema.json").write_text(json.dumps(schema))
     settings = {
-        "schemas": {(folder / "ebmkit.schema.json").as_uri(): "*.yaml"},
+        "schemas": {(folder / "ebmkit.language.schema.json").as_uri(): "*.yaml"},
         "schemaStore": {"enable": False},
         "validate": True,
         "completion": True,

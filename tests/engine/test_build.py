@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ebmkit.build import build
+from ebmkit.engine.build import build
 from ebmkit.engine.session import run
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
 

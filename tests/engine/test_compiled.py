@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from ebmkit.engine import compiled
-from ebmkit.engine.chain import run_chain, walk
-from ebmkit.engine.compiled import BLOCK, CompiledEnergy, Splits, compile_energy
-from ebmkit.engine.energy import Energy, frozen
-from ebmkit.models.conv import Conv
-from ebmkit.models.conv_layers import ConvLayer
-from ebmkit.models.mlp import MLP
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.samplers.metropolis import Metropolis
+from ebmkit.chains import compiled
+from ebmkit.chains.chain import run_chain, walk
+from ebmkit.chains.compiled import BLOCK, CompiledEnergy, Splits, compile_energy
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.conv_layers import ConvLayer
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.metropolis import Metropolis
 
 #: Two whole blocks and half of one, with all that a step can do.
 SAMPLER = Langevin(steps=2 * BLOCK + BLOCK // 2, step_size=0.05, clip_gradient=1.0, clamp=(-2.0, 2.0))
@@ -117,7 +117,7 @@ def test_every_step_is_counted(interpreted):
 
 def test_large_states_go_step_by_step(interpreted, monkeypatch):
     """Noise that is drawn ahead must not fill the memory."""
-    monkeypatch.setattr("ebmkit.engine.chain.NOISE", 3 * 2 * 4)
+    monkeypatch.setattr("ebmkit.chains.chain.NOISE", 3 * 2 * 4)
     module, _ = network("by hand")
     compile_energy(module)
     with frozen(module) as energy:

@@ -7,14 +7,14 @@ import torch
 from torch import nn
 
 import ebmkit
-from ebmkit.engine.draws import Draws, run_chains
+from ebmkit.chains.draws import Draws, run_chains
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.engine.sampling import give_kept_samples, view_of
 from ebmkit.errors.running import Diverged
-from ebmkit.kinds import Sampler, StepInfo
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.samplers.metropolis import Metropolis
-from ebmkit.spec import Chains
+from ebmkit.language.sections import Chains
 
 
 def generator(seed):

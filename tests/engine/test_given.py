@@ -7,15 +7,15 @@ import torch
 from components.diffusions import PROCESSES, gaussian, moments
 from components.oracles import assert_follows, generator, normal_cdf
 
-from ebmkit.builtin import ebmkit_components
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.engine.given import Given
-from ebmkit.samplers.annealed_langevin import AnnealedLangevin
-from ebmkit.samplers.predictor_corrector import PredictorCorrector
-from ebmkit.samplers.probability_flow_ode import ProbabilityFlowODE
-from ebmkit.samplers.reverse_sde import ReverseSDE
-from ebmkit.schedules.geometric import Geometric
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
+from ebmkit.components.samplers.predictor_corrector import PredictorCorrector
+from ebmkit.components.samplers.probability_flow_ode import ProbabilityFlowODE
+from ebmkit.components.samplers.reverse_sde import ReverseSDE
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.engine.conditioning import Given
+from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.example import instance
 from ebmkit.testing.partner import build, model_for, states

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ebmkit.builtin import ebmkit_components
-from ebmkit.engine.energy import frozen
-from ebmkit.models.conv import Conv
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.chains.energy import frozen
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing.example import instance
 from ebmkit.testing.partner import build, states
 
@@ -24,7 +24,7 @@ def test_the_gradient_by_hand_is_used(model, monkeypatch):
     module = build(model, event)
     assert hasattr(module, "energy_and_grad")
     monkeypatch.setattr(module, "forward", None)
-    monkeypatch.setattr("ebmkit.engine.energy._backward", None)
+    monkeypatch.setattr("ebmkit.chains.energy._backward", None)
     x = states(model.space, 4, event, torch.Generator().manual_seed(0))
     with frozen(module) as energy:
         value, gradient = energy.value_and_grad(x)

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from ebmkit.engine.energy import Energy
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.gaussian import Gaussian
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.gaussian import Gaussian
 
 
 @pytest.mark.parametrize("event", [(1,), (2,), (3,), (1, 3, 3)])

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ebmkit.lock import to_yaml
-from ebmkit.place import Source
-from ebmkit.text import parse
+from ebmkit.engine.folder.lockfile import to_yaml
+from ebmkit.errors.source import Source
+from ebmkit.language.text import parse
 
 #: The beginnings of hashes that a reader may take for numbers.
 HASHES = ["0bee2969c9", "0b101", "0x12ab", "0o17", "12e4", "1e999", "0123", "99", "1_000", "null", "~", "2024-01-01"]

@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ebmkit.builtin import ebmkit_components
-from ebmkit.engine.chain import run_chain, walk
-from ebmkit.engine.draws import run_chains
-from ebmkit.engine.energy import frozen
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.chains.chain import run_chain, walk
+from ebmkit.chains.draws import run_chains
+from ebmkit.chains.energy import frozen
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing.example import instance
 from ebmkit.testing.partner import build, model_for, states
 

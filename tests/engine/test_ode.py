@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from ebmkit.engine.ode import DOPRI5, HEUN, RK4, integrate, runge_kutta
+from ebmkit.chains.ode import DOPRI5, HEUN, RK4, integrate, runge_kutta
 
 METHODS = {"heun": (HEUN, 2), "rk4": (RK4, 4), "dopri5": (DOPRI5, 5)}
 

@@ -89,17 +89,17 @@ def test_another_seed_gives_other_weights(small, plan_of, tmp_path):
 
 
 def test_runs_never_share_a_folder(small, plan_of, tmp_path, monkeypatch):
-    import ebmkit.record
+    import ebmkit.engine.folder.record
 
     small["train"]["steps"] = 1
-    moment = ebmkit.record.datetime.now(ebmkit.record.UTC)
+    moment = ebmkit.engine.folder.record.datetime.now(ebmkit.engine.folder.record.UTC)
 
-    class Stopped(ebmkit.record.datetime):
+    class Stopped(ebmkit.engine.folder.record.datetime):
         @classmethod
         def now(cls, tz=None):
             return moment
 
-    monkeypatch.setattr(ebmkit.record, "datetime", Stopped)
+    monkeypatch.setattr(ebmkit.engine.folder.record, "datetime", Stopped)
     folders = [run(plan_of(small), runs_dir=tmp_path).folder.name for _ in range(3)]
     assert folders == [folders[0], f"{folders[0]}-2", f"{folders[0]}-3"]
 
@@ -221,7 +221,7 @@ def test_a_statistic_that_aliases_a_parameter_is_read_before_it_changes(small, p
     small["objective"] = "faulty.alias"
     small["train"] = {"steps": 5, "batch_size": 32, "optimizer": {"use": "sgd", "lr": 0.1}}
     plan = plan_of(small)
-    from ebmkit.build import build
+    from ebmkit.engine.build import build
 
     first = next(build(plan).model.parameters()).flatten()[0].item()
     seen = [line["weight"] for line in lines(run(plan, runs_dir=tmp_path).folder)]
@@ -255,10 +255,10 @@ def test_long_runs_are_recorded_as_means_over_windows(small, plan_of, tmp_path):
 
 def test_training_is_the_loop_one_would_write_by_hand(small, plan_of, tmp_path):
     """Batches, the objective's own stream, cosine decay, running mean."""
-    from ebmkit.build import build
+    from ebmkit.chains.context import Context
     from ebmkit.engine.batches import Batches
-    from ebmkit.engine.context import Context
-    from ebmkit.engine.streams import Streams
+    from ebmkit.engine.build import build
+    from ebmkit.engine.rng import Streams
 
     small["train"]["optimizer"] = {"use": "sgd", "lr": 0.1}
     plan = plan_of(small)

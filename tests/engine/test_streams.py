@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from ebmkit.engine.batches import Batches
-from ebmkit.engine.streams import Streams
+from ebmkit.engine.rng import Streams
 
 CPU = torch.device("cpu")
 

@@ -8,12 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ebmkit.engine.concerns import Concerns
-from ebmkit.engine.history import History
+from ebmkit.engine.dry_run import rehearse
+from ebmkit.engine.folder.history import History
 from ebmkit.engine.limit import Limit
-from ebmkit.engine.rehearsal import rehearse
 from ebmkit.engine.session import resume, run
 from ebmkit.engine.statistic import Statistic
+from ebmkit.engine.telling.health import Concerns
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -69,7 +69,7 @@ def test_a_gradient_is_never_longer_than_the_spec_allows(small, plan_of, tmp_pat
     """With plain SGD the first step is the learning rate times the clipped gradient."""
     small["train"] = {"steps": 1, "batch_size": 32, "optimizer": {"use": "sgd", "lr": 1.0}, "clip_gradient": 1e-3}
     plan = plan_of(small)
-    from ebmkit.build import build
+    from ebmkit.engine.build import build
 
     parts = build(plan)
     before = {f"model.{name}": value for name, value in parts.model.state_dict().items()}
@@ -205,7 +205,7 @@ def test_the_best_of_a_stage_is_the_lowest_or_the_highest_of_its_own(better, val
     from types import SimpleNamespace
 
     from ebmkit.engine.stage import Stage
-    from ebmkit.spec import EarlyStop, Train
+    from ebmkit.language.sections import EarlyStop, Train
 
     stage = Stage.__new__(Stage)
     stage.section = Train(steps=100, stop=EarlyStop(metric="m", patience=2, better=better))
@@ -218,7 +218,7 @@ def test_the_best_of_a_stage_is_the_lowest_or_the_highest_of_its_own(better, val
 def test_checkpoints_by_the_clock_are_a_minute_apart_and_rarer_where_saving_is_slow(monkeypatch, tmp_path):
     from types import SimpleNamespace
 
-    from ebmkit.engine import keeper
+    from ebmkit.engine.folder import checkpointer as keeper
 
     clock, saves = [0.0], []
 

@@ -10,15 +10,15 @@ import torch
 from components.oracles import assert_follows, generator, normal_cdf
 from torch import nn
 
-from ebmkit.engine.draws import run_chains
-from ebmkit.engine.energy import Energy, frozen
-from ebmkit.engine.mass import Mass
-from ebmkit.engine.warmup import AFTER, BEFORE, FIRST, DualAveraging, Spread, warm_up, window_ends
-from ebmkit.models.banana import Banana
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.samplers.hmc import HMC
-from ebmkit.samplers.mala import MALA
-from ebmkit.samplers.nuts import NUTS
+from ebmkit.chains.draws import run_chains
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.chains.mass import Mass
+from ebmkit.chains.warmup import AFTER, BEFORE, FIRST, DualAveraging, Spread, warm_up, window_ends
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.components.samplers.mala import MALA
+from ebmkit.components.samplers.nuts import NUTS
 from ebmkit.testing.device import pretended_device
 
 SAMPLERS = {

@@ -10,14 +10,14 @@ import pytest
 import torch
 from torch import nn
 
-from ebmkit.engine import checkpoint
-from ebmkit.engine.chain import run_chain
+from ebmkit.chains.chain import run_chain
+from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.engine.ema import RunningMean
+from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.learning_rate import LearningRate
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.running import StorageFailed
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.spec import Train
+from ebmkit.language.sections import Train
 
 
 def energy_net():

@@ -92,7 +92,7 @@ def serve() -> None:
     # What children would import. Nothing is computed here: autograd does not survive a fork.
     for name in ("matplotlib.figure", "rich.progress", "torch._dynamo", "torch._inductor.config"):
         import_module(name)
-    for name in ("cli.run", "cli.resume", "cli.watch", "engine.session"):
+    for name in ("cli.run", "cli.resume", "cli.terminal", "engine.session"):
         import_module(f"ebmkit.{name}")
     import_module("ebmkit").load_spec("quickstart")
 

@@ -104,7 +104,7 @@ class NormalisedNet(Model):
     def build(self, event):
         from torch import nn
 
-        from ebmkit.nets.spectral import SpectralNorm
+        from ebmkit.maths.spectral import SpectralNorm
 
         class Net(nn.Module):
             def __init__(self, at):

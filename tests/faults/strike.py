@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ebmkit.api import Loss, Metric, Model, Objective, Sampler, StepInfo, component, hookimpl, torch
-from ebmkit.inits.replay import Replay
-from ebmkit.kinds import Init
+from ebmkit.components.inits.replay import Replay
+from ebmkit.contracts.kinds import Init
 
 #: How often each place was reached.
 REACHED: dict[str, int] = {}

@@ -19,14 +19,14 @@ import torch
 from safetensors.torch import save as save_tensors
 
 from ebmkit import load_spec
-from ebmkit.engine import checkpoint
-from ebmkit.engine.checkpoint import MANIFEST, Saved
+from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.checkpoint import MANIFEST, Saved
+from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.sampling import view_of
 from ebmkit.engine.session import resume, run
 from ebmkit.errors import Mistakes
 from ebmkit.errors.running import Drifted, StorageFailed
-from ebmkit.record import read_summary
 
 from .specs import SHORT
 
@@ -243,7 +243,7 @@ def copy(paused, tmp_path) -> Path:
 
 def go_on(folder: Path, said: list[str] | None = None, **options):
     """Resume, and keep what is said."""
-    from ebmkit.engine.progress import Silent
+    from ebmkit.engine.telling.progress import Silent
 
     progress = Silent()
     if said is not None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from ebmkit.engine import checkpoint
-from ebmkit.engine.checkpoint import Saved
-from ebmkit.storage import LEFT, sweep, write_bytes
+from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.checkpoint import Saved
+from ebmkit.storage.atomic import LEFT, sweep, write_bytes
 
 from .deaths import Disk
 

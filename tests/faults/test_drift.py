@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 from ebmkit import load_spec
 from ebmkit.cli import group
+from ebmkit.engine.folder.record import Record, read_summary
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.session import resume, run
 from ebmkit.errors.running import Drifted, StorageFailed
-from ebmkit.record import Record, read_summary
 
 from .specs import SHORT
 
@@ -65,7 +65,7 @@ def edit_the_spec(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def take_another_number_of_threads(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("ebmkit.build.SMALL", 0)
+    monkeypatch.setattr("ebmkit.engine.build.SMALL", 0)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
     return "threads: 1 -> 2"
 
@@ -76,7 +76,9 @@ def take_another_torch(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def take_another_ebmkit(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("ebmkit.lock._version", lambda name: torch.__version__ if name == "torch" else "9.9")
+    monkeypatch.setattr(
+        "ebmkit.engine.folder.lockfile._version", lambda name: torch.__version__ if name == "torch" else "9.9"
+    )
     return "-> 9.9"
 
 

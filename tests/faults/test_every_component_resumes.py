@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ebmkit import load_spec
-from ebmkit.builtin import COMPONENTS
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.session import resume, run
 from ebmkit.errors import Mistakes
+from ebmkit.registry.builtin import COMPONENTS
 
 from .remains import different, ends
 

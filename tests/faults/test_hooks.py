@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ebmkit import load_spec
+from ebmkit.engine.folder.record import Record
 from ebmkit.engine.session import run
-from ebmkit.record import Record
 
 from .specs import SHORT
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ebmkit import load_spec
-from ebmkit.engine import checkpoint
+from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.session import run
 from ebmkit.errors.running import OutOfMemory
-from ebmkit.place import Source
+from ebmkit.errors.source import Source
 
 GREEDY = Path(__file__).with_name("greedy.py")
 

@@ -12,13 +12,13 @@ import pytest
 import torch
 
 from ebmkit import load_spec
-from ebmkit.engine import checkpoint
-from ebmkit.engine.history import History
+from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.history import History
 from ebmkit.engine.session import resume, run
 from ebmkit.engine.statistic import Statistic
 from ebmkit.errors.running import ComponentFailed, Diverged
-from ebmkit.place import Source
-from ebmkit.plan import Plan
+from ebmkit.errors.source import Source
+from ebmkit.language.plan import Plan
 
 POISON = Path(__file__).with_name("poison.py")
 

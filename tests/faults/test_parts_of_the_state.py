@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from ebmkit import load_spec
-from ebmkit.engine.checkpoint import Saved, latest
+from ebmkit.engine.folder.checkpoint import Saved, latest
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.session import resume, run
 from ebmkit.engine.state import State

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from ebmkit import load_spec
-from ebmkit.engine import checkpoint
+from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.session import resume, run
 from ebmkit.errors.running import StorageFailed
-from ebmkit.plan import Plan
+from ebmkit.language.plan import Plan
 
 from .refusals import Operation, Refusals
 from .remains import different, ends

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.load import load_spec
-from ebmkit.place import Source
-from ebmkit.text import MAX_BYTES, parse
+from ebmkit.errors.source import Source
+from ebmkit.language.load import load_spec
+from ebmkit.language.text import MAX_BYTES, parse
 
 from .table import HERE
 

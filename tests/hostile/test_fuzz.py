@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ebmkit.emit import emit, scalar
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.render import render
-from ebmkit.load import load_spec
-from ebmkit.place import Source
-from ebmkit.text import parse, plain_scalar
+from ebmkit.errors.source import Source
+from ebmkit.language.load import load_spec
+from ebmkit.language.text import parse, plain_scalar
+from ebmkit.language.yaml_writer import emit, scalar
 
 from .table import HERE
 

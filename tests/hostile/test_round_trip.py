@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ebmkit import packaged
-from ebmkit.load import load_spec
-from ebmkit.plan import resolved_yaml
+from ebmkit.language import packaged
+from ebmkit.language.load import load_spec
+from ebmkit.language.plan import resolved_yaml
 
 from .table import HERE
 

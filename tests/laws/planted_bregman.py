@@ -3,7 +3,7 @@
 import torch
 
 from ebmkit.api import Bregman, component
-from ebmkit.testing import bregman as laws
+from ebmkit.testing.laws import bregman as laws
 
 
 class Squares(Bregman):

@@ -5,7 +5,7 @@ import itertools
 import torch
 
 from ebmkit.api import Data, Dataset, component
-from ebmkit.testing import data as laws
+from ebmkit.testing.laws import data as laws
 
 
 class Points(Data):

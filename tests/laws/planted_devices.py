@@ -5,7 +5,7 @@ from typing import ClassVar
 import torch
 
 from ebmkit.api import Sampler, StepInfo, component
-from ebmkit.samplers.langevin import LangevinState
+from ebmkit.components.samplers.langevin import LangevinState
 
 #: Made when the file is imported, where nobody thinks of devices. A GPU mixes it in without a word.
 SIZE = torch.tensor(0.01)

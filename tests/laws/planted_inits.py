@@ -5,8 +5,8 @@ import itertools
 import torch
 
 from ebmkit.api import Init, Starts, component
-from ebmkit.nets.replay import ReplayStarts
-from ebmkit.testing import inits as laws
+from ebmkit.components.inits.nets.replay import ReplayStarts
+from ebmkit.testing.laws import init as laws
 
 
 def planted(net, chains=None):

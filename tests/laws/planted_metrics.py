@@ -5,7 +5,7 @@ import itertools
 import torch
 
 from ebmkit.api import Metric, component
-from ebmkit.testing import metrics as laws
+from ebmkit.testing.laws import metric as laws
 
 
 class Spread(Metric):

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from ebmkit.api import Model, component
-from ebmkit.nets.boltzmann import BoltzmannEnergy
-from ebmkit.nets.gaussian import GaussianEnergy
-from ebmkit.testing import models as laws
+from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
+from ebmkit.components.models.nets.gaussian import GaussianEnergy
+from ebmkit.testing.laws import model as laws
 
 
 def planted(net):

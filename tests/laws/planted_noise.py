@@ -6,9 +6,9 @@ import random
 import torch
 
 from ebmkit.api import Noise, component
-from ebmkit.nets.conditional_gaussian import ConditionalGaussian
-from ebmkit.nets.gaussian_density import GaussianDensity
-from ebmkit.testing import noise as laws
+from ebmkit.components.noise.nets.conditional_gaussian import ConditionalGaussian
+from ebmkit.components.noise.nets.gaussian_density import GaussianDensity
+from ebmkit.testing.laws import noise as laws
 
 
 def planted(net):

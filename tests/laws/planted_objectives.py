@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ebmkit.api import Loss, Objective, component
-from ebmkit.testing import objectives as laws
+from ebmkit.testing.laws import objective as laws
 
 
 class Denoising(Objective):

@@ -6,7 +6,18 @@ import itertools
 import torch
 
 from ebmkit.api import Optimizer, Sampler, Schedule, Tracker, component
-from ebmkit.testing import components, optimizers, schedules, trackers
+from ebmkit.testing.laws import (
+    every_kind as components,
+)
+from ebmkit.testing.laws import (
+    optimizer as optimizers,
+)
+from ebmkit.testing.laws import (
+    schedule as schedules,
+)
+from ebmkit.testing.laws import (
+    tracker as trackers,
+)
 
 
 def planted_optimizer(optimizer):

@@ -5,9 +5,9 @@ import itertools
 import torch
 
 from ebmkit.api import StepInfo, component
-from ebmkit.samplers.gibbs import Gibbs, GibbsState
-from ebmkit.samplers.langevin import LangevinState
-from ebmkit.testing import samplers as laws
+from ebmkit.components.samplers.gibbs import Gibbs, GibbsState
+from ebmkit.components.samplers.langevin import LangevinState
+from ebmkit.testing.laws import sampler as laws
 from laws.planted_devices import Drift, Item
 
 

@@ -7,7 +7,7 @@ import torch
 
 from ebmkit.testing import Broken, Inapplicable, Trial, device
 from ebmkit.testing.device import NotOnTheDevice, pretended_device
-from ebmkit.testing.samplers import runs_on_the_device
+from ebmkit.testing.laws.sampler import runs_on_the_device
 from laws.planted_devices import PLANTED, Right
 
 

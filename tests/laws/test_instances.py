@@ -5,21 +5,21 @@ from typing import Annotated
 import pytest
 
 from ebmkit.api import Bregman, Gt, Objective, Tracker, component
-from ebmkit.bregman.logistic import Logistic
-from ebmkit.data.csv import Csv
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.data.csv import Csv
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.mlp import MLP
+from ebmkit.components.objectives.mle import MLE
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.metropolis import Metropolis
 from ebmkit.errors.running import EnvironmentLacks
-from ebmkit.models.conv import Conv
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.mlp import MLP
-from ebmkit.objectives.mle import MLE
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.samplers.metropolis import Metropolis
 from ebmkit.testing import Inapplicable, Trial
 from ebmkit.testing.case import EVENTS, cases_of
-from ebmkit.testing.components import is_a_value
 from ebmkit.testing.example import from_example, instance
+from ebmkit.testing.laws.every_kind import is_a_value
+from ebmkit.testing.laws.tracker import writes_into_the_run_folder
 from ebmkit.testing.partner import model_for
-from ebmkit.testing.trackers import writes_into_the_run_folder
 
 
 @component("weighted")

@@ -6,8 +6,8 @@ law, and in `make test-long` on all of them.
 
 import pytest
 
-from ebmkit.plugins import Plugins
-from ebmkit.registry import Registry
+from ebmkit.registry.loading import Plugins
+from ebmkit.registry.registry import Registry
 from ebmkit.testing import trials
 from ebmkit.testing.case import cases_of
 from ebmkit.testing.example import from_example, instance

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ebmkit.kinds import KINDS
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.kinds import KINDS
 from ebmkit.testing import Broken, Inapplicable, Trial, check_component, examine, laws_of
 from ebmkit.testing.case import cases_of
 from laws import (

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
 from ebmkit import load_spec
-from ebmkit.engine.chain import run_chain
+from ebmkit.chains.chain import run_chain
+from ebmkit.components.samplers.reverse_time import times
 from ebmkit.engine.sampling import view_of
-from ebmkit.report import images, line, noised, plane
-from ebmkit.report.panels import offered_panels
+from ebmkit.report.panels import images, line, noised, plane
+from ebmkit.report.panels.builtin import offered_panels
 from ebmkit.report.svg import draw_svg
-from ebmkit.samplers.reverse_time import times
 
 from .views import view_by_hand
 

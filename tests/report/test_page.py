@@ -17,9 +17,9 @@ from safetensors.torch import load_file, save_file
 from ebmkit import load_spec
 from ebmkit.engine.sampling import give_kept_samples, view_of
 from ebmkit.engine.session import run
-from ebmkit.place import Source
-from ebmkit.report import frames
+from ebmkit.errors.source import Source
 from ebmkit.report.page import lines, write_report
+from ebmkit.report.panels import frames
 
 from .views import SPEC, view_by_hand
 

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
-from ebmkit.report import chains, energies, images, line, plane, training
+from ebmkit.report.panels import chains, energies, images, line, plane, training
 
 from .views import VARIANCE, view_by_hand
 

@@ -12,17 +12,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ebmkit import load_spec
+from ebmkit.chains.draws import Draws
 from ebmkit.diagnostics.autocorrelation import autocorrelation
-from ebmkit.engine.draws import Draws
 from ebmkit.engine.mixing import mixing as measure
 from ebmkit.engine.mixing import verdict
 from ebmkit.engine.sampling import give_kept_samples, view_of
 from ebmkit.engine.session import run
-from ebmkit.report import discrete, images, line, marginals, mixing, plane, traces
-from ebmkit.report.coordinates import chosen, quantities, which
-from ebmkit.report.exact import exact_draws, has_exact
 from ebmkit.report.page import write_report
-from ebmkit.report.panels import offered_panels
+from ebmkit.report.panels import discrete, images, line, marginals, mixing, plane, traces
+from ebmkit.report.panels.builtin import offered_panels
+from ebmkit.report.panels.coordinates import chosen, quantities, which
+from ebmkit.report.panels.exact import exact_draws, has_exact
 from ebmkit.report.style import BAD, CHAINS
 
 from .test_page import figures
@@ -442,7 +442,7 @@ def test_the_page_of_draws_that_make_no_sense_says_so(finished):
 
 
 def test_figures_are_measured_once(finished, monkeypatch):
-    from ebmkit.engine import view as module
+    from ebmkit.engine import run_view as module
 
     counted = []
     monkeypatch.setattr(module, "mixing", lambda draws: counted.append(1) or measure(draws))

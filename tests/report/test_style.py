@@ -8,8 +8,8 @@ import matplotlib
 import numpy as np
 import pytest
 
-from ebmkit.report import plane
-from ebmkit.report.panel import Panel
+from ebmkit.contracts.panel import Panel
+from ebmkit.report.panels import plane
 from ebmkit.report.provenance import commands, duration, moment, provenance
 from ebmkit.report.style import ENERGY, THEME, night, number
 from ebmkit.report.summary import draw_summary

@@ -10,8 +10,8 @@ from matplotlib.image import imread
 
 from ebmkit import load_spec
 from ebmkit.engine.session import run
-from ebmkit.report import images
-from ebmkit.report.panels import offered_panels
+from ebmkit.report.panels import images
+from ebmkit.report.panels.builtin import offered_panels
 from ebmkit.report.style import DATA, ENERGY, SAMPLES
 from ebmkit.report.summary import draw_summary
 

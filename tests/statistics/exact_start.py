@@ -12,11 +12,11 @@ import torch
 from components.oracles import generator, random_covariance, rows
 from torch import Tensor, nn
 
-from ebmkit.engine.chain import Chain, run_chain
-from ebmkit.models.banana import Banana
-from ebmkit.models.funnel import Funnel
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
+from ebmkit.chains.chain import Chain, run_chain
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.funnel import Funnel
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
 
 #: Chains, and fresh draws. A difference of 0.01 between two distribution functions does not escape them.
 DRAWS = 200_000

@@ -18,18 +18,18 @@ from exact_start import (
 )
 from torch import nn
 
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy
-from ebmkit.models.double_well import DoubleWell
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.samplers.hmc import HMC
-from ebmkit.samplers.langevin import Langevin, LangevinState
-from ebmkit.samplers.leapfrog import Phase, leapfrog
-from ebmkit.samplers.mala import MALA
-from ebmkit.samplers.mass import mass_of
-from ebmkit.samplers.metropolis import Metropolis
-from ebmkit.samplers.nuts import NUTS
-from ebmkit.samplers.underdamped_langevin import UnderdampedLangevin, UnderdampedState
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.double_well import DoubleWell
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.components.samplers.langevin import Langevin, LangevinState
+from ebmkit.components.samplers.leapfrog import Phase, leapfrog
+from ebmkit.components.samplers.mala import MALA
+from ebmkit.components.samplers.mass import mass_of
+from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.components.samplers.nuts import NUTS
+from ebmkit.components.samplers.underdamped_langevin import UnderdampedLangevin, UnderdampedState
 
 shapes = pytest.mark.parametrize("event", [(1,), (2,), (10,), (1, 3, 3)], ids=str)
 

@@ -18,15 +18,15 @@ from transitions import (
     transition_matrix,
 )
 
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import frozen
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.ising import Ising
-from ebmkit.samplers.exact import Exact
-from ebmkit.samplers.gibbs import Gibbs
-from ebmkit.samplers.gibbs_with_gradients import GibbsWithGradients
-from ebmkit.samplers.metropolis import Metropolis
-from ebmkit.samplers.parallel_tempering import ParallelTempering
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import frozen
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.ising import Ising
+from ebmkit.components.samplers.exact import Exact
+from ebmkit.components.samplers.gibbs import Gibbs
+from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
+from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.components.samplers.parallel_tempering import ParallelTempering
 
 #: What rounding may leave of an equality between probabilities.
 EXACT = 1e-12

@@ -9,14 +9,14 @@ from test_discrete_samplers import assert_counts
 from torch import nn
 from transitions import every_state
 
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.draws import run_chains
-from ebmkit.engine.energy import frozen
-from ebmkit.engine.warmup import warm_up
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.samplers.gibbs_with_gradients import GibbsWithGradients
-from ebmkit.samplers.hmc import HMC
-from ebmkit.samplers.langevin import Langevin
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.draws import run_chains
+from ebmkit.chains.energy import frozen
+from ebmkit.chains.warmup import warm_up
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.components.samplers.langevin import Langevin
 
 
 class Steep(nn.Module):

@@ -9,13 +9,13 @@ from components.oracles import assert_follows, assert_mean, generator, normal_cd
 from nuts_oracle import Orbit, draw, in_absolute_time, kernel, trajectory
 from torch import nn
 
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.draws import run_chains
-from ebmkit.engine.energy import Energy
-from ebmkit.models.banana import Banana
-from ebmkit.models.funnel import Funnel
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.samplers.nuts import NUTS, Luck
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.draws import run_chains
+from ebmkit.chains.energy import Energy
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.funnel import Funnel
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.samplers.nuts import NUTS, Luck
 
 # The same trajectories as the oracle --------------------------------------------------------------------------------
 

@@ -11,19 +11,19 @@ from transitions import Dice, balance_error, every_state, number, stationary_err
 from transitions import rows as law_of
 
 from ebmkit.api import Sampler, StepInfo, component
-from ebmkit.engine.chain import run_chain
-from ebmkit.engine.energy import Energy, frozen
-from ebmkit.models.boltzmann import Boltzmann
-from ebmkit.models.gaussian import Gaussian
-from ebmkit.models.gaussian_mixture import GaussianMixture
-from ebmkit.models.ising import Ising
-from ebmkit.samplers.gibbs import Gibbs
-from ebmkit.samplers.gibbs_with_gradients import GibbsWithGradients
-from ebmkit.samplers.hmc import HMC
-from ebmkit.samplers.langevin import Langevin
-from ebmkit.samplers.mala import MALA
-from ebmkit.samplers.metropolis import Metropolis
-from ebmkit.samplers.parallel_tempering import ParallelTempering
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.components.models.ising import Ising
+from ebmkit.components.samplers.gibbs import Gibbs
+from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.mala import MALA
+from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.components.samplers.parallel_tempering import ParallelTempering
 
 #: What rounding may leave of an equality between probabilities.
 EXACT = 1e-12

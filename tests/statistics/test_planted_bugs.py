@@ -63,7 +63,7 @@ def test_there_are_enough_bugs_of_every_kind():
 def test_text_that_is_no_longer_there_is_noticed():
     with (
         pytest.raises(AssertionError, match=r"samplers/hmc\.py: .* occurs 0 times"),
-        planted("samplers/hmc.py", "?", ""),
+        planted("components/samplers/hmc.py", "?", ""),
     ):
         pass
 
@@ -71,19 +71,19 @@ def test_text_that_is_no_longer_there_is_noticed():
 def test_behind_a_bug_everything_is_as_it_was():
     import exact_start
 
-    from ebmkit.samplers import hmc, mala
+    from ebmkit.components.samplers import hmc, mala
 
     before = dict(sys.modules)
-    with planted("samplers/leapfrog.py", "steps: int = 1", "steps: int = 2"):
-        from ebmkit.samplers import hmc as other
-        from ebmkit.samplers import leapfrog
+    with planted("components/samplers/leapfrog.py", "steps: int = 1", "steps: int = 2"):
+        from ebmkit.components.samplers import hmc as other
+        from ebmkit.components.samplers import leapfrog
 
         assert other is not hmc
         assert leapfrog.leapfrog.__defaults__ == (2,)
         assert sys.modules["exact_start"] is exact_start  # what does not know of the bug is not loaded again
-    from ebmkit.samplers import hmc as again
+    from ebmkit.components.samplers import hmc as again
 
     assert again is hmc
-    assert sys.modules["ebmkit.samplers.mala"] is mala
+    assert sys.modules["ebmkit.components.samplers.mala"] is mala
     assert before.items() <= sys.modules.items()
-    assert sys.modules["ebmkit.samplers.leapfrog"].leapfrog.__defaults__ == (1,)
+    assert sys.modules["ebmkit.components.samplers.leapfrog"].leapfrog.__defaults__ == (1,)

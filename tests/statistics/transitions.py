@@ -24,8 +24,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from ebmkit.engine.energy import frozen
-from ebmkit.kinds import Sampler
+from ebmkit.chains.energy import frozen
+from ebmkit.contracts.kinds import Sampler
 
 #: A law in the place of N(0, 1), on which enumeration is possible: values and their probabilities.
 Support = Sequence[tuple[float, float]]

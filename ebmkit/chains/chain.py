@@ -1,0 +1,101 @@
+"""The chain runner that all samplers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Generator, Tensor, nn
+
+from ebmkit.chains.compiled import BLOCK, NOISE, CompiledEnergy, Splits
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.contracts.kinds import Sampler, State, StepInfo
+
+
+class Chain(NamedTuple):
+    """Where the chains ended, what their last step saw and, per step, the means over chains of what all steps saw."""
+
+    x: Tensor
+    last: StepInfo
+    traces: dict[str, Tensor]  # each (steps,), on the device
+
+
+def run_chain(
+    sampler: Sampler,
+    module: nn.Module,
+    x: Tensor,
+    rng: Generator,
+    *,
+    traces: bool = False,
+    on_step: Callable[[], None] | None = None,
+    hold: Callable[[Any, Generator], Any] | None = None,
+) -> Chain:
+    """Run `sampler.steps` steps from `x`. Nothing is brought to the host and no parameter gets a gradient.
+
+    `on_step` is called behind every step: it counts, or raises to break the chain off. `hold` is what a state becomes
+    before the first and behind each of them, where parts of it are known.
+    """
+    seen: list[dict[str, Tensor]] = []
+    info = StepInfo()
+    with frozen(module) as energy:
+        state = sampler.init(energy, x.detach(), rng)
+        if hold:
+            state = hold(state, rng)
+        for behind, infos in walk(
+            sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, hold=hold
+        ):
+            state, info = behind, infos[-1]
+            if traces:
+                seen.extend(map(means, infos))
+    names = seen[0] if seen else {}
+    return Chain(state.x.detach(), info, {name: torch.stack([step[name] for step in seen]) for name in names})
+
+
+def walk(
+    sampler: Sampler,
+    energy: Energy,
+    state: State,
+    rng: Generator,
+    steps: int,
+    *,
+    traced: bool = False,
+    on_step: Callable[[], None] | None = None,
+    hold: Callable[[Any, Generator], Any] | None = None,
+) -> Iterator[tuple[State, list[StepInfo]]]:
+    """So many steps: the state behind each of them, and what it saw.
+
+    On a compiled network, samplers that allow it go on by blocks of steps, and of a block that is not `traced` only
+    what the last step saw is known. Numbers, up to rounding, and the use of `rng` are the same.
+    """
+    if isinstance(energy, CompiledEnergy) and isinstance(sampler, Splits) and not hold:
+        block = max(1, min(BLOCK, NOISE // state.x.numel()))
+        for done in range(0, steps, block):
+            length = min(block, steps - done)
+            state, infos = energy.block(sampler, state, rng, length, traced)
+            for _ in range(length):
+                if on_step:
+                    on_step()
+            yield state, infos
+        return
+    for _ in range(steps):
+        state, info = sampler.step(energy, state, rng)
+        if hold:
+            state = hold(state, rng)
+        if on_step:
+            on_step()
+        yield state, [info]
+
+
+def means(info: StepInfo) -> dict[str, Tensor]:
+    """What a step saw, averaged over the chains: energy, v (the norm of the gradient), acceptance, divergence."""
+    found = {}
+    if info.energy is not None:
+        found["energy"] = info.energy.mean()
+    if info.gradient is not None:
+        found["gradient_norm"] = torch.linalg.vector_norm(info.gradient.flatten(1), dim=1).mean()
+    if info.acceptance is not None:
+        found["acceptance"] = info.acceptance.mean()
+    if info.divergence is not None:
+        found["divergence"] = info.divergence.mean()
+    return found

@@ -1,0 +1,95 @@
+"""Long chains, of which many states are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor, nn
+
+from ebmkit.chains.energy import frozen
+from ebmkit.chains.warmup import warm_up
+from ebmkit.contracts.kinds import Sampler
+
+
+class Draws(NamedTuple):
+    """What long chains kept."""
+
+    x: Tensor  # (chains, draws, *event)
+    #: `energy` of the states, mean `acceptance` and `divergence` of the steps to them, where known; (chains, draws).
+    seen: dict[str, Tensor]
+    #: How often the energy of a chain was asked for between the first draw and the last.
+    evaluations: int
+    #: What a warm-up found: `step_size`, `inverse_mass`, and on its way `step_sizes (warmup,)`.
+    tuning: dict[str, Tensor]
+
+    def to_tensors(self) -> dict[str, Tensor]:
+        """All but the states, by names that `from_tensors` understands."""
+        by_name = {f"seen.{name}": values for name, values in self.seen.items()}
+        by_name |= {f"tuning.{name}": values for name, values in self.tuning.items()}
+        return {**by_name, "evaluations": torch.tensor(self.evaluations)}
+
+    @classmethod
+    def from_tensors(cls, x: Tensor, chains: int, by_name: dict[str, Tensor]) -> Draws:
+        """What was written: the states of `chains` chains, one chain behind the other, and the rest."""
+
+        def under(word: str) -> dict[str, Tensor]:
+            return {name.removeprefix(word): value for name, value in by_name.items() if name.startswith(word)}
+
+        return cls(x.view(chains, -1, *x.shape[1:]), under("seen."), int(by_name["evaluations"]), under("tuning."))
+
+
+def run_chains(
+    sampler: Sampler,
+    module: nn.Module,
+    x: Tensor,
+    rng: Generator,
+    *,
+    draws: int,
+    thin: int = 1,
+    burn_in: int = 0,
+    warmup: int = 0,
+    on_step: Callable[[], None] | None = None,
+) -> Draws:
+    """From `x` on: `warmup` steps that tune the sampler, `burn_in` steps, then every `thin`-th state is kept.
+
+    Nothing is brought to the host. `on_step` is called behind every step: it counts, or raises to break off.
+    """
+    tuning: dict[str, Tensor] = {}
+    kept: list[Tensor] = []
+    seen: dict[str, list[Tensor | None]] = {"energy": [], "acceptance": [], "divergence": []}
+    with frozen(module) as energy:
+        state = sampler.init(energy, x.detach(), rng)
+        if warmup:
+            state, tried = warm_up(sampler, energy, state, rng, warmup, on_step)
+            tuning = {"step_size": state.step_size, "step_sizes": tried}
+            tuning |= {"inverse_mass": state.mass.inverse} if "mass" in sampler.tunes() else {}
+        for _ in range(burn_in):
+            state, _ = sampler.step(energy, state, rng)
+            if on_step:
+                on_step()
+        before = energy.evaluations
+        for _ in range(draws):
+            infos = []
+            for _ in range(thin):
+                state, info = sampler.step(energy, state, rng)
+                infos.append(info)
+                if on_step:
+                    on_step()
+            kept.append(state.x.detach())
+            seen["energy"].append(infos[0].energy)  # where the step began, which is at the draw before
+            seen["acceptance"].append(_mean([info.acceptance for info in infos]))
+            seen["divergence"].append(_mean([info.divergence for info in infos]))
+        evaluations = energy.evaluations - before
+        if seen["energy"][0] is not None:
+            seen["energy"] = [*seen["energy"][1:], energy(state.x)]
+    known = {name: [value for value in values if value is not None] for name, values in seen.items()}
+    by_chain = {name: torch.stack(values, 1) for name, values in known.items() if values}
+    return Draws(torch.stack(kept, 1), by_chain, evaluations, tuning)
+
+
+def _mean(values: list[Tensor | None]) -> Tensor | None:
+    """The mean over steps, where steps report it."""
+    known = [value for value in values if value is not None]
+    return torch.stack(known).mean(0) if len(known) > 1 else known[0] if known else None

@@ -1,0 +1,121 @@
+"""Warm-up: chains that find out how far they can step.
+
+All chains share one step size and one set of masses, so that many chains need few steps. Nothing is brought to the
+host. The draws behind a warm-up come from a chain that no longer changes, and so from the right law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Generator, Tensor
+
+from ebmkit.chains.energy import Energy
+from ebmkit.chains.mass import Mass
+from ebmkit.contracts.kinds import Sampler
+
+#: Of a warm-up, the share at its beginning and at its end in which masses are left alone.
+BEFORE, AFTER = 0.15, 0.10
+#: Steps of the first window; also those at the end at least, without which the step size is far off.
+FIRST = 25
+
+
+class DualAveraging(NamedTuple):
+    """The step size whose mean acceptance is the target (Hoffman and Gelman, JMLR 15, 2014, section 3.2).
+
+    H_t = (1 - 1/(t + t0)) H_{t-1} + (target - acceptance_t) / (t + t0)
+    log eps_t = mu - sqrt(t) / gamma H_t,    the result is the mean of log eps_t with weights t^-kappa
+    """
+
+    center: Tensor
+    error: Tensor
+    log_mean: Tensor
+    time: int = 0
+
+    @classmethod
+    def begin(cls, step_size: Tensor) -> DualAveraging:
+        """At a guess; larger steps than it are tried first, because they cost less where they work."""
+        return cls((10 * step_size).log(), torch.zeros_like(step_size), step_size.log())
+
+    def update(self, acceptance: Tensor, target: float) -> tuple[DualAveraging, Tensor]:
+        """After a step with this mean acceptance: the average, and the step size to try next."""
+        # The paper has gamma = 0.05, at which a steep acceptance swings to and fro for hundreds of steps.
+        gamma, t0, kappa, t = 0.1, 10, 0.75, self.time + 1
+        error = self.error + (target - acceptance - self.error) / (t + t0)
+        log_step = self.center - t**0.5 / gamma * error
+        log_mean = self.log_mean + t**-kappa * (log_step - self.log_mean)
+        return DualAveraging(self.center, error, log_mean, t), log_step.exp()
+
+
+class Spread(NamedTuple):
+    """The variance of every coordinate over chains and steps, updated step by step."""
+
+    mean: Tensor
+    squares: Tensor
+    seen: int = 0
+
+    @classmethod
+    def begin(cls, x: Tensor) -> Spread:
+        """Nothing seen yet."""
+        return cls(torch.zeros_like(x[0]), torch.zeros_like(x[0]))
+
+    def update(self, x: Tensor) -> Spread:
+        """With one more state of every chain (Chan, Golub and LeVeque, 1983)."""
+        n, total = len(x), self.seen + len(x)
+        mean = x.mean(0)
+        off = mean - self.mean
+        squares = self.squares + (x - mean).square().sum(0) + off.square() * (self.seen * n / total)
+        return Spread(self.mean + off * (n / total), squares, total)
+
+    def variance(self) -> Tensor:
+        """Drawn towards the geometric mean over coordinates, as five more states would; the arithmetic mean would
+        drown the small ones."""
+        log_variance = (self.squares / max(1, self.seen - 1)).log()
+        moved = log_variance > -torch.inf  # what never moved says nothing, and stays at zero
+        mean = log_variance.where(moved, 0).sum() / moved.sum()
+        return torch.where(moved, log_variance.lerp(mean, 5 / (self.seen + 5)), -torch.inf).exp()
+
+
+def warm_up(
+    sampler: Sampler,
+    energy: Energy,
+    state: Any,
+    rng: Generator,
+    steps: int,
+    on_step: Callable[[], None] | None = None,
+) -> tuple[Any, Tensor]:
+    """The state after `steps` steps, tuned as `sampler.tunes()` allows, and the step sizes `(steps,)` on the way."""
+    tunes, target = sampler.tunes(), sampler.target_acceptance
+    assert target is not None  # resolve promised
+    average, spread, tried = DualAveraging.begin(state.step_size), Spread.begin(state.x), []
+    ends = window_ends(steps) if "mass" in tunes else []
+    for step in range(1, steps + 1):
+        state, info = sampler.step(energy, state, rng)
+        assert info.acceptance is not None  # samplers that can be tuned report it
+        average, step_size = average.update(info.acceptance.mean(), target)
+        state = state._replace(step_size=step_size)
+        tried.append(step_size)
+        if ends and round(BEFORE * steps) < step <= ends[-1]:
+            spread = spread.update(state.x)
+            if step in ends:
+                variance = spread.variance()  # zero if no chain has moved yet
+                state = state._replace(mass=Mass.diagonal(torch.where(variance > 0, variance, state.mass.inverse)))
+                average, spread = DualAveraging.begin(average.log_mean.exp()), Spread.begin(state.x)
+        if on_step:
+            on_step()
+    return state._replace(step_size=average.log_mean.exp()), torch.stack(tried)
+
+
+def window_ends(steps: int) -> list[int]:
+    """The steps behind which masses are set anew. Each window is twice as long as the one before, because chains come
+    from ever nearer; the last takes what is left."""
+    first, last = round(BEFORE * steps), steps - max(FIRST, round(AFTER * steps))
+    ends, size = [], FIRST
+    end = first + size
+    while end + 2 * size <= last:
+        ends.append(end)
+        size *= 2
+        end += size
+    return [*ends, last] if last - first >= 10 else []

@@ -1,0 +1,96 @@
+"""The state of the machine and the installation, found out without importing torch."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Literal
+
+from packaging.requirements import Requirement
+
+from ebmkit.contracts.version import __version__
+from ebmkit.errors.schema import PluginBroken
+from ebmkit.registry.loading import Plugins
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at."""
+
+    subject: str
+    verdict: Literal["ok", "note", "bad"]
+    words: str
+
+
+def checkup() -> list[Finding]:
+    """Everything worth knowing before a run."""
+    return [*_python(), *_dependencies(), *_namesake(), *_gpu(), *_plugins(), *_disk()]
+
+
+def _python() -> Iterator[Finding]:
+    yield Finding("ebmkit-core", "ok", __version__)
+    verdict: Literal["ok", "bad"] = "ok" if sys.version_info >= (3, 11) else "bad"
+    yield Finding("python", verdict, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+
+
+def _dependencies() -> Iterator[Finding]:
+    """Each requirement of the distribution against what is installed; extras are notes only."""
+    for text in requires("ebmkit-core") or ():
+        requirement = Requirement(text)
+        extra = re.search(r"extra == ['\"](\w+)", text)
+        if extra and extra[1] == "dev":
+            continue
+        try:
+            found = version(requirement.name)
+        except PackageNotFoundError:
+            hint = f"pip install 'ebmkit-core[{extra[1]}]'" if extra else "reinstall ebmkit-core"
+            yield Finding(requirement.name, "note" if extra else "bad", f"not installed; {hint}")
+            continue
+        fits = requirement.specifier.contains(found, prereleases=True)
+        yield Finding(
+            requirement.name, "ok" if fits else "bad", found if fits else f"{found}, needs {requirement.specifier}"
+        )
+
+
+def _namesake() -> Iterator[Finding]:
+    """The distribution `ebmkit` on PyPI is another project."""
+    try:
+        found = version("ebmkit")
+    except PackageNotFoundError:
+        return
+    yield Finding("ebmkit", "note", f"{found} of another project is installed; this one is 'ebmkit-core'")
+
+
+def _gpu() -> Iterator[Finding]:
+    if shutil.which("nvidia-smi") is None:
+        yield Finding("gpu", "note", "no NVIDIA driver found; runs use the CPU, or mps on Apple silicon")
+    else:
+        yield Finding("gpu", "ok", "an NVIDIA driver is installed")
+    yield Finding("cores", "ok", str(os.cpu_count()))
+
+
+def _plugins() -> Iterator[Finding]:
+    plugins = Plugins()
+    for namespace, plugin in plugins.found().items():
+        words = f"plugin of {plugin.distribution} {plugin.version}"
+        try:
+            plugins.load(namespace)
+        except PluginBroken as error:
+            yield Finding(namespace, "note" if plugin.disabled else "bad", error.message)
+        else:
+            yield Finding(namespace, "ok", words)
+
+
+def _disk() -> Iterator[Finding]:
+    here = Path.cwd()
+    writable = os.access(here, os.W_OK)
+    free = shutil.disk_usage(here).free / 2**30
+    words = f"{free:.1f} GiB free" if writable else "runs cannot be written to this folder"
+    yield Finding("runs folder", "bad" if not writable else "ok" if free > 1 else "note", words)

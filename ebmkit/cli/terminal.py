@@ -1,0 +1,159 @@
+"""A run as a person sees it in a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import click
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.engine.folder.record import Record
+from ebmkit.engine.telling.progress import Position
+
+
+class Watch:
+    """Prints the plan, draws a bar on a terminal and lines elsewhere, and at the end a table of results.
+
+    For programs the end is one line on stdout instead: the folder, or a JSON object. It comes even when an expectation
+    is not met, since everything was saved.
+    """
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        self.console = Screen(stderr=as_json, quiet=quiet)
+        self.quiet = quiet
+        self.as_json = as_json
+        self._live: Bar | Status | None = None
+        self._folder: Path | None = None
+
+    def begin(self, folder: Path) -> None:
+        self._folder = folder
+
+    def say(self, line: str) -> None:
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def follow(self, what: str, steps: int, position: Position) -> None:
+        if self.console.is_terminal:
+            self._show(Bar(self.console, what, steps, position))
+
+    def pace(self, line: str) -> None:
+        if not self.console.is_terminal:
+            self.say(line)
+
+    def wait(self, for_what: str) -> None:
+        if self.console.is_terminal:
+            self._show(Status(for_what, console=self.console))
+        else:
+            self.say(for_what)
+
+    def leave(self, line: str) -> None:
+        self._show(None)
+        click.echo(line, err=True)  # with --quiet too
+
+    def finished(self, record: Record) -> None:
+        self._show(None)
+        if record.results:
+            self.say("")
+            self.console.print(results_table(record, ascii_only=self.console.options.ascii_only))
+        if record.status == "finished":
+            self.say(f"\nfinished in {record.seconds:.1f} s")
+            self.say(f"results  {record.folder}")
+            self.say(f"picture  {record.picture}")
+            self.say(f"report   {record.report}")
+        if self.as_json:
+            click.echo(json.dumps(as_object(record)))
+        elif self.quiet:
+            click.echo(record.folder)
+
+    def _show(self, live: Bar | Status | None) -> None:
+        if self._live:
+            self._live.stop()
+        self._live = live
+        if live:
+            live.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # a line that cannot be printed is no news: it is why we are here
+            self._show(None)  # gives the terminal its cursor back, whatever happened
+            if error is not None and self._folder:
+                self.say(f"what there is so far  {self._folder}")
+
+
+class Screen(Console):
+    """A console whose reader may go away: `ebmkit run spec.yaml | head` goes on training, unseen."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+class Bar(Progress):
+    """Asks how far things are when it is redrawn, five times a second, so that a loop never waits for it."""
+
+    def __init__(self, console: Console, what: str, steps: int, position: Position) -> None:
+        self._position = position
+        self._task: TaskID | None = None
+        super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[word]}"),
+            console=console,
+            refresh_per_second=5,
+            expand=True,
+        )
+        # A run that goes on begins where it stands: rate and remaining time are those of this session.
+        self._task = self.add_task(what, total=steps, completed=position()[0], rate="", word="")
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        if self._task is not None:
+            step, word = self._position()
+            speed = self.tasks[0].speed
+            self.update(self._task, completed=step, rate=f"{speed:.0f} steps/s" if speed else "", word=word)
+        yield from super().get_renderables()
+
+
+def results_table(record: Record, *, ascii_only: bool) -> Table:
+    """What was measured, and how it compares with what was expected."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    table.add_column("metric", style="bold")
+    table.add_column("value", justify="right")
+    if record.plan.spec.expect:
+        table.add_column("expected")
+    yes, no = ("ok", "NO") if ascii_only else ("✓", "✗")
+    for name, value in record.results.items():
+        verdicts = Text("  ").join(
+            Text(f"{yes} {bounds(claim)}", "green") if is_met(claim, value) else Text(f"{no} {bounds(claim)}", "red")
+            for claim in record.plan.spec.expect
+            if claim.metric == name
+        )
+        table.add_row(name, f"{value:.5g}", *([verdicts] if record.plan.spec.expect else []))
+    return table
+
+
+def as_object(record: Record) -> dict[str, Any]:
+    """The same for programs."""
+    claims = [
+        {"metric": claim.metric, "expected": bounds(claim), "met": is_met(claim, record.results[claim.metric])}
+        for claim in record.plan.spec.expect
+        if claim.metric in record.results
+    ]
+    files = {"folder": str(record.folder), "picture": str(record.picture), "report": str(record.report)}
+    return {**files, **record.summary(), "expect": claims}

@@ -1,0 +1,1 @@
+"""The built-in components: one folder per kind, one component per file."""

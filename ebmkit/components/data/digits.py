@@ -1,0 +1,71 @@
+"""The handwritten digits that come with ebmkit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, Le, MinLen
+
+from ebmkit.components.data.rows import TestFraction, dequantized, rows_of
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Data, Dataset, Event
+from ebmkit.contracts.kinds.data import Split
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator
+
+#: A pixel counts the dark ones of 4 x 4: 0 to 16.
+LEVELS = 17
+
+Side = Annotated[int, Ge(1), Le(1024)]
+
+
+@component("digits")
+class Digits(Data):
+    """1797 handwritten digits of 8 x 8 pixels with 17 grey levels k; the label is the digit.
+
+        x = 2 k / 16 - 1,    or dequantized    x = 2 (k + u) / 17 - 1,    u ~ U[0, 1)
+
+    The rule that holds images out, frac(i / 1.618...) < test_fraction for image i, is the same in every run.
+
+    Parameters:
+        labels: the digits to take; null takes all ten.
+        resize: rows and columns of the images, by bilinear interpolation; null leaves 8 x 8.
+        dequantize: add noise as wide as a grey level, so that there is a density; after resizing, for the images
+            that interpolation makes fill only 64 dimensions. It is drawn once.
+        test_fraction: share of the images that is held out.
+
+    Reference: Alpaydin and Kaynak, "Optical recognition of handwritten digits", UCI Machine Learning Repository, 1998,
+    doi:10.24432/C50P49; dequantisation: Theis et al., arXiv:1511.01844, section 3.1.
+
+    Example: data: {use: digits, resize: [28, 28], dequantize: true}
+    """
+
+    labelled: ClassVar[bool] = True
+
+    labels: Annotated[tuple[Annotated[int, Ge(0), Le(9)], ...], MinLen(1)] | None = None
+    resize: tuple[Side, Side] | None = None
+    dequantize: bool = False
+    test_fraction: TestFraction = 0.2
+
+    def event(self) -> Event:
+        return (1, *(self.resize or (8, 8)))
+
+    def load(self, split: Split, rng: Generator) -> Dataset:
+        from ebmkit.components.data.arrays import read_npz
+
+        file = str(Path(__file__).with_name("digits.npz"))
+        k, y = read_npz(file, "x").unsqueeze(1), read_npz(file, "y").long()
+        # Split before digits are chosen: an image that one spec holds out, no other trains on.
+        rows = rows_of(split, len(k), self.test_fraction)
+        if self.labels is not None:
+            rows = rows[torch.isin(y[rows], torch.tensor(self.labels))]
+        if not len(rows):
+            raise ValueError(f"no {split} image shows one of {list(self.labels or ())}")
+        k = k[rows].double()
+        if self.resize:
+            k = torch.nn.functional.interpolate(k, size=self.resize, mode="bilinear")
+        x = dequantized(k, LEVELS, rng) if self.dequantize else 2 * k / (LEVELS - 1) - 1
+        return Dataset(x.to(torch.get_default_dtype()), y[rows])

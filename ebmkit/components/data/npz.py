@@ -1,0 +1,79 @@
+"""Arrays of a .npz file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ebmkit.components.data.headers import npz_header
+from ebmkit.components.data.rows import Levels, TestFraction, check_numbers, check_scaling, moments_of, rows_of, scaled
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Data, Dataset, Event
+from ebmkit.contracts.kinds.data import Split
+
+if TYPE_CHECKING:
+    from torch import Generator
+
+
+@component("npz")
+class Npz(Data):
+    """The rows of an array in a file that `numpy.savez` wrote.
+
+        row i is held out if frac(i / 1.618...) < test_fraction
+
+    The rule spreads the held-out rows evenly and is the same in every run, whatever its seed. A flat array holds
+    points on a line.
+
+    Parameters:
+        path: the file; a relative path starts in the folder in which the command is typed.
+        x: name of the array of points, one a row.
+        y: name of an array of labels, whole numbers; null for none.
+        test_fraction: share of the rows that is held out.
+        standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
+        dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
+            with u ~ U[0, 1); null leaves the numbers as they are.
+
+    Reference: NEP 1 of numpy (the format); Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
+
+    Example: data: {use: npz, path: blobs.npz, x: points, test_fraction: 0.1, standardize: true}
+    """
+
+    path: str = "data.npz"
+    x: str = "x"
+    y: str | None = None
+    test_fraction: TestFraction = 0.2
+    standardize: bool = False
+    dequantize: Levels | None = None
+
+    def __post_init__(self) -> None:
+        check_scaling(self.standardize, self.dequantize)
+
+    @property
+    def labelled(self) -> bool:  # type: ignore[override]  # here it depends on a parameter
+        return self.y is not None
+
+    def event(self) -> Event:
+        points = npz_header(self.path, self.x)
+        event = points.event()
+        if self.y is not None:
+            labels = npz_header(self.path, self.y)
+            if labels.shape != points.shape[:1] or "float" in labels.dtype:
+                raise ValueError(
+                    f"'{self.y}' holds {labels.dtype} of shape {labels.shape}, not one whole number for each of "
+                    f"{points.shape[0]} points"
+                )
+        return event
+
+    def files(self) -> tuple[Path, ...]:
+        return (Path(self.path),)
+
+    def load(self, split: Split, rng: Generator) -> Dataset:
+        from ebmkit.components.data.arrays import read_npz
+
+        event = self.event()  # first of all: it refuses what cannot be read
+        x = read_npz(self.path, self.x).reshape(-1, *event)
+        check_numbers(x, self.dequantize)
+        rows = rows_of(split, len(x), self.test_fraction)
+        moments = moments_of(x[rows_of("train", len(x), self.test_fraction)]) if self.standardize else None
+        y = read_npz(self.path, self.y).long()[rows] if self.y else None
+        return Dataset(scaled(x[rows], rng, moments, self.dequantize), y)

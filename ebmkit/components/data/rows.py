@@ -1,0 +1,133 @@
+"""Rows of a file on their way to a model: which are held out, whether they are numbers, and how they are scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, isfinite, log2
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from ebmkit.contracts.kinds.data import Split
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+#: The share of rows that is held out.
+TestFraction: TypeAlias = Annotated[float, Gt(0), Lt(1)]
+
+#: How many grey levels there are: whole numbers from 0 to one less.
+Levels: TypeAlias = Annotated[int, Ge(2), Le(65536)]
+
+#: Numbers that are worked on at a time, so that a file need not fit into memory.
+_BLOCK = 1 << 20
+
+_GOLDEN = 0.6180339887498949
+
+
+def rows_of(split: Split, n: int, test_fraction: float) -> Tensor:
+    """Which of `n` rows a split has: row i is held out if the fractional part of i / 1.618... is below the fraction.
+
+    Neither split can use its own generator, or they would overlap. A rule for each row alone gives the same answer in
+    every run, on every machine and with every version of torch, and rows that are appended move no other. Multiples of
+    the golden ratio spread as evenly as can be, so a file that is sorted by class is split within each class.
+    """
+    held_out = (torch.arange(n, dtype=torch.float64) * _GOLDEN).frac() < test_fraction
+    rows = (held_out if split == "test" else ~held_out).nonzero().flatten()
+    if not len(rows):
+        raise ValueError(f"a 'test_fraction' of {test_fraction} leaves no {split} row of {n}")
+    return rows
+
+
+def check_scaling(standardize: bool, levels: int | None) -> None:
+    """Raise a ValueError if both are asked for."""
+    if standardize and levels is not None:
+        raise ValueError("'dequantize' scales to [-1, 1) already; leave out 'standardize'")
+
+
+def check_numbers(x: Tensor, levels: int | None, first_row: int = 0) -> None:
+    """Raise a ValueError that tells the first row and column that is not finite, or not one of the levels."""
+    if levels is None and not x.is_floating_point():
+        return  # every integer is finite
+    for start, block in _blocks(x):
+        block = block if x.is_floating_point() else block.double()
+        low, high = map(float, block.aminmax())  # carries NaN, and is ten times as fast as a mask
+        if not (isfinite(low) and isfinite(high)):
+            _refuse(~block.isfinite(), block, first_row + start, "is not finite")
+        if levels is not None and not (low >= 0 and high < levels and torch.equal(block, block.floor())):
+            wrong = (block < 0) | (block >= levels) | (block != block.floor())
+            _refuse(wrong, block, first_row + start, f"is no level of 0 to {levels - 1}")
+
+
+def _refuse(wrong: Tensor, block: Tensor, first_row: int, why: str) -> None:
+    row, *column = wrong.nonzero()[0].tolist()
+    place = f"row {first_row + row}, column {', '.join(map(str, column))} (counted from 0)"
+    raise ValueError(f"{place}: {block[(row, *column)].item()} {why}")
+
+
+def scaled(x: Tensor, rng: Generator, moments: Moments | None, levels: int | None) -> Tensor:
+    """The rows `x` as a model sees them, in float32 or, where the file has it, float64.
+
+    Rows that are to stay as they are and have such a type are `x` itself, be it in memory or in a file.
+    """
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    if moments is None and levels is None and x.dtype == dtype:
+        return x
+    out = torch.empty(x.shape, dtype=dtype)
+    for start, block in _blocks(x):
+        if moments is not None:
+            block = (block.double() - moments.mean) / moments.std
+        elif levels is not None:
+            block = dequantized(block.double(), levels, rng)
+        out[start : start + len(block)] = block
+    return out
+
+
+def dequantized(k: Tensor, levels: int, rng: Generator) -> Tensor:
+    """`2 (k + u) / levels - 1` with u ~ U[0, 1), in float64: a density on [-1, 1)^d that `floor` turns back into k.
+
+    u is drawn off the edges of the grid that float32 resolves near 1: rounding then lifts nothing into the next level.
+    """
+    grid = 1 << (24 - ceil(log2(levels)))
+    u = (torch.empty(k.shape, dtype=torch.float64).random_(grid, generator=rng) + 0.5) / grid
+    return 2 * (k + u) / levels - 1
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of every coordinate, in float64."""
+
+    mean: Tensor
+    std: Tensor
+
+
+def moments_of(train: Tensor) -> Moments:
+    """The moments of the training rows, by which held-out rows are standardized too."""
+    low, high = train[0].double(), train[0].double()
+    for _, block in _blocks(train):
+        block = block.double()
+        low, high = torch.minimum(low, block.amin(0)), torch.maximum(high, block.amax(0))
+    moments = plain_moments(train)
+    # By its extremes: rounding gives a constant column a tiny deviation, and dividing by that makes noise.
+    for wrong, why in ((low == high, "is constant"), (~moments.std.isfinite(), "is not finite")):
+        if bool(wrong.any()):
+            column = ", ".join(map(str, wrong.nonzero()[0].tolist()))
+            raise ValueError(f"column {column} (counted from 0) {why} in the training rows, so there is no unit to use")
+    return moments
+
+
+def plain_moments(x: Tensor) -> Moments:
+    """The moments of rows, block by block, constant columns among them."""
+    mean, square = (torch.zeros(x.shape[1:], dtype=torch.float64) for _ in range(2))
+    for _, block in _blocks(x):
+        mean += block.double().sum(0) / len(x)
+    for _, block in _blocks(x):
+        square += (block.double() - mean).square().sum(0)
+    return Moments(mean, (square / len(x)).sqrt())
+
+
+def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """Some rows at a time, and the number of the first."""
+    rows = max(1, _BLOCK // max(1, x[0].numel()))
+    for start in range(0, len(x), rows):
+        yield start, x[start : start + rows]

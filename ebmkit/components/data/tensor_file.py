@@ -1,0 +1,74 @@
+"""Rows that stay in their file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ebmkit.components.data.headers import Header, npy_header, safetensors_header
+from ebmkit.components.data.rows import Levels, TestFraction, check_numbers, check_scaling, moments_of, scaled
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Data, Dataset, Event
+from ebmkit.contracts.kinds.data import Split
+
+if TYPE_CHECKING:
+    from torch import Generator
+
+
+@component("tensor_file")
+class TensorFile(Data):
+    """The rows of a .npy or .safetensors file, which may be larger than the memory.
+
+        the first rows train, the last round(test_fraction N) are held out
+
+    Float32 rows stay in the file, and a batch reads those that it needs; with another type, `standardize` or
+    `dequantize` they are converted into memory. Held-out rows are the last ones because that needs no copy: shuffle a
+    file that is sorted. A flat array holds points on a line.
+
+    Parameters:
+        path: the file; a relative path starts in the folder in which the command is typed.
+        x: name of the tensor of points in a .safetensors file; a .npy file has only one.
+        test_fraction: share of the rows that is held out.
+        standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
+        dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
+            with u ~ U[0, 1); null leaves the numbers as they are.
+
+    Reference: NEP 1 of numpy and the safetensors format; Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
+
+    Example: data: {use: tensor_file, path: images.safetensors, x: images, dequantize: 256}
+    """
+
+    path: str = "data.npy"
+    x: str = "x"
+    test_fraction: TestFraction = 0.2
+    standardize: bool = False
+    dequantize: Levels | None = None
+
+    def __post_init__(self) -> None:
+        if not self.path.endswith((".npy", ".safetensors")):
+            raise ValueError(f"'{self.path}' ends neither in .npy nor in .safetensors")
+        if self.path.endswith(".npy") and self.x != "x":
+            raise ValueError("a .npy file holds one array, which has no name; leave out 'x'")
+        check_scaling(self.standardize, self.dequantize)
+
+    def header(self) -> Header:
+        """Where the rows are in the file."""
+        return npy_header(self.path) if self.path.endswith(".npy") else safetensors_header(self.path, self.x)
+
+    def event(self) -> Event:
+        return self.header().event()
+
+    def files(self) -> tuple[Path, ...]:
+        return (Path(self.path),)
+
+    def load(self, split: Split, rng: Generator) -> Dataset:
+        from ebmkit.components.data.arrays import map_array
+
+        event = self.event()  # first of all: it refuses what cannot be read
+        x = map_array(self.path, self.header())
+        x = x.unsqueeze(1) if x.dim() == len(event) else x
+        first_test = len(x) - min(max(1, round(self.test_fraction * len(x))), len(x) - 1)
+        train, test = x[:first_test], x[first_test:]
+        rows, first_row = (train, 0) if split == "train" else (test, first_test)
+        check_numbers(rows, self.dequantize, first_row)
+        return Dataset(scaled(rows, rng, moments_of(train) if self.standardize else None, self.dequantize))

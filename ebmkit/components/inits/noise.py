@@ -1,0 +1,40 @@
+"""Chains that begin in noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Gt
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Init
+
+if TYPE_CHECKING:
+    from ebmkit.components.inits.nets.noise_starts import NoiseStarts
+
+
+@component("noise")
+class NoiseStart(Init):
+    """Every chain begins at a fresh draw from a simple distribution.
+
+        gaussian:  x0 ~ N(0, scale^2 I)
+        uniform:   x0 ~ U[-scale, scale]^d
+
+    Binary units and spins begin at one of their two values, by a fair coin each.
+
+    Parameters:
+        distribution: `gaussian` or `uniform`.
+        scale: standard deviation of the Gaussian, or half the width of the box.
+
+    Reference: Nijkamp et al., "Learning non-convergent non-persistent short-run MCMC", arXiv:1904.09770.
+
+    Example: init: {use: noise, distribution: uniform, scale: 1.0}
+    """
+
+    distribution: Literal["gaussian", "uniform"] = "gaussian"
+    scale: Annotated[float, Gt(0)] = 1.0
+
+    def build(self, event: Event) -> NoiseStarts:
+        from ebmkit.components.inits.nets.noise_starts import NoiseStarts
+
+        return NoiseStarts(event, self.distribution, self.scale)

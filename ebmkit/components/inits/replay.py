@@ -1,0 +1,51 @@
+"""Chains that go on where earlier ones stopped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Le
+
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Init
+
+if TYPE_CHECKING:
+    from ebmkit.components.inits.nets.replay import ReplayStarts
+
+
+@component("replay")
+class Replay(Init):
+    """Chains begin in slots drawn from a buffer of earlier chains, and each is restarted with a small probability.
+
+        x0 = restart              with probability R = rejuvenation, or if the slot was never used
+        x0 = what the slot holds  otherwise
+
+    R = 0 gives persistent chains (PCD), R = 1 a restart every time. The slots of a draw are distinct.
+
+    Parameters:
+        size: number of slots; at least as many as there are chains at a time.
+        rejuvenation: probability R that a chain is restarted.
+        restart: where a restarted chain begins.
+
+    Reference: Du and Mordatch, arXiv:1903.08689; rejuvenation: Xu, "Self-adapting noise-contrastive estimation for
+    energy-based models", thesis, Tsinghua 2022, sections 3.2 and 5.1 (size 10000, R = 0.25).
+
+    Example: init: {use: replay, size: 10000, rejuvenation: 0.25}
+    """
+
+    size: Annotated[int, Ge(1)] = 10_000
+    rejuvenation: Annotated[float, Ge(0), Le(1)] = 0.25
+    restart: Init = NoiseStart()
+
+    def __post_init__(self) -> None:
+        if self.restart is not None and self.restart.capacity() is not None:  # None while a part it names is wrong
+            raise ValueError("'restart' itself remembers chains; a restarted chain begins in noise or at the data")
+
+    def capacity(self) -> int:
+        return self.size
+
+    def build(self, event: Event) -> ReplayStarts:
+        from ebmkit.components.inits.nets.replay import ReplayStarts
+
+        return ReplayStarts(event, self.size, self.rejuvenation, self.restart.build(event))

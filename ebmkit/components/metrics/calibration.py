@@ -1,0 +1,48 @@
+"""Whether a classifier knows how sure it may be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge
+
+from ebmkit.components.metrics.classified import classified
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Metric
+
+if TYPE_CHECKING:
+    from ebmkit.engine.run_view import View
+
+
+@component("calibration")
+class Calibration(Metric):
+    """The expected calibration error: how far confidence is from accuracy, in bins of equal confidence.
+
+        ece = sum_b (n_b / n) |accuracy in b - mean confidence in b|,    confidence = max_y p(y | x)
+
+    Zero if, of the held-out points that are given their class with probability p, a share p is right. `confidence` is
+    the mean over all: above the accuracy, the classifier is too sure.
+
+    Parameters:
+        bins: number of bins between 0 and 1.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Guo et al., "On calibration of modern neural networks", arXiv:1706.04599.
+
+    Example: evaluate: [{use: calibration, bins: 15}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"data", "labels", "logits"})
+
+    bins: Annotated[int, Ge(1)] = 15
+
+    def results(self) -> tuple[str, ...]:
+        return ("ece", "confidence")
+
+    def measure(self, view: View) -> dict[str, float]:
+        test = classified(view, "test")
+        confidence = test.confidence.cpu().double()
+        surplus = (test.guess == test.label).cpu().double() - confidence
+        which = (confidence * self.bins).long().clamp(max=self.bins - 1)  # a confidence of 1 is in the last
+        summed = confidence.new_zeros(self.bins).index_add(0, which, surplus)
+        return {"ece": float(summed.abs().sum()) / len(surplus), "confidence": float(confidence.mean())}

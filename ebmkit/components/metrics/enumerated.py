@@ -1,0 +1,39 @@
+"""The exact law of a discrete model with few units."""
+
+from __future__ import annotations
+
+import copy
+from math import prod
+from typing import TYPE_CHECKING
+
+from ebmkit.contracts.kinds import Event
+from ebmkit.contracts.lazy import torch
+from ebmkit.maths.enumeration import ENUMERABLE, VALUES, log_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+
+def too_many(event: Event) -> str | None:
+    """Why the states cannot be enumerated, in words that follow a metric's name; None if they can."""
+    if prod(event) <= ENUMERABLE:
+        return None
+    return f"enumerates the states of at most {ENUMERABLE} units, and a state has {prod(event)}"
+
+
+def probabilities(view: View) -> Tensor:
+    """The model's probability of every state by its number (see `ebmkit.maths.enumeration`), `(2^d,)`, on the host."""
+    from ebmkit.chains.energy import frozen
+
+    # On the CPU, because some devices have no float64.
+    module = copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64)
+    like = torch.empty(0, device="cpu", dtype=torch.float64)
+    with frozen(module) as energy:
+        return log_weights(energy, view.event, unit_values(view), like).softmax(0)
+
+
+def unit_values(view: View) -> tuple[float, float]:
+    """The two values of a unit."""
+    return VALUES[view.plan.spec.model.space]

@@ -1,0 +1,50 @@
+"""How many independent draws would know as much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.components.metrics.long_chains import long_chains
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Metric
+from ebmkit.diagnostics.ess import ess_bulk, ess_tail
+
+if TYPE_CHECKING:
+    from ebmkit.engine.run_view import View
+
+
+@component("ess")
+class Ess(Metric):
+    """The effective number of draws of long chains, for the coordinate that has the fewest.
+
+        ess = S / (1 + 2 sum_t rho_t),    ess_per_evaluation = ess_bulk / (chains evaluations)
+
+    rho_t is the correlation of draws t apart, and S the number of all draws. `ess_bulk` is that of normal scores, for
+    means and medians; `ess_tail` is the smaller of those of `x <= q` at the 5 % and 95 % quantiles. Below a hundred a
+    chain they are hardly reliable. An evaluation is one energy of one chain, with or without its gradient; a sampler
+    that asks for none, as `exact` does, is charged one a draw. A coordinate that never moves is an error.
+
+    Parameters:
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and localization: an
+    improved R-hat for assessing convergence of MCMC", Bayesian Anal. 16, 2021, arXiv:1903.08008.
+
+    Example: evaluate: [ess]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
+
+    def results(self) -> tuple[str, ...]:
+        return ("ess_bulk", "ess_tail", "ess_per_evaluation")
+
+    def measure(self, view: View) -> dict[str, float]:
+        draws = long_chains(view)
+        chains, count = draws.x.shape[:2]
+        bulk = float(ess_bulk(draws.x).min())
+        evaluations = chains * (draws.evaluations or count)
+        return {
+            "ess_bulk": bulk,
+            "ess_tail": float(ess_tail(draws.x).min()),
+            "ess_per_evaluation": bulk / evaluations,
+        }

@@ -1,0 +1,119 @@
+"""The Fisher divergence from a known model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from annotated_types import Ge
+
+from ebmkit.components.metrics.known_model import build_target, check_target, other_score, other_shape
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Metric, Model, Schedule, Space
+from ebmkit.contracts.lazy import torch
+from ebmkit.maths.process import signal_and_noise
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+#: Levels that are looked at where the spec does not say how many.
+LEVELS = 5
+
+
+@component("fisher_divergence")
+class FisherDivergence(Metric):
+    """How far the model's score is from that of a known model, where the known model's data are.
+
+        fisher_divergence = 1/2 E_q |s(x) - d log q(x)/dx|^2
+        fisher_relative   = E_q |s(x) - d log q(x)/dx|^2 / E_q |d log q(x)/dx|^2
+
+    over held-out data, which have to be drawn from the target q. A relative error of zero is perfect; a score of zero
+    everywhere has one.
+
+    A model that is conditioned on noise has a score for each level, and q is then the target under that noise: its
+    score is known exactly, as -1/signal dE/dx of the target convolved with N(0, sigma^2 I) at x / signal, sigma = noise
+    / signal. Held-out data are noised afresh. `fisher_divergence` is the one at the least noise, `fisher_relative` the
+    largest of several levels, evenly over the schedule (over its list of levels, or over its times). At little noise
+    it is large in most networks: what they get wrong there is divided by sigma.
+
+    Parameters:
+        target: what the data were drawn from: a model that knows itself under noise and whose parameters fix the shape
+            of a state.
+        levels: at how many levels a conditioned model is looked at. All are reported then, as `fisher_relative_1` at
+            the most noise, `fisher_relative_2` and so on to the least. null looks at five, and reports the largest.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Hyvarinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005; Song et
+    al., arXiv:2011.13456, section 3.3 (one at each level).
+
+    Example: evaluate: [{use: fisher_divergence, target: {use: gaussian_mixture, means: [[-2, 0], [2, 0]]}}]
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+    needs: ClassVar[frozenset[str]] = frozenset({"data"})
+
+    target: Model
+    levels: Annotated[int, Ge(1)] | None = None
+
+    def __post_init__(self) -> None:
+        check_target(self.target, "energy", "gradient", "noised")
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        if self.levels is not None and model.schedule is None:
+            return "has 'levels', and the model is not conditioned on noise"
+        sigmas = model.schedule if model.schedule and model.schedule.conditioning == "sigma" else None
+        if sigmas and (self.levels or 1) > sigmas.count:
+            return f"looks at {self.levels} levels, and the model has {sigmas.count}"
+        return other_score(model) or other_shape(self.target, event)
+
+    def results(self) -> tuple[str, ...]:
+        each = [f"fisher_relative_{k + 1}" for k in range(self.levels or 0)]
+        return ("fisher_divergence", "fisher_relative", *each)
+
+    def measure(self, view: View) -> dict[str, float]:
+        test = view.data("test")
+        if test is None:
+            raise ValueError("a Fisher divergence is a mean over data, and there are none")
+        x = test.to(view.parts.device, view.parts.dtype)
+        target: Any = build_target(self.target, x)
+        if view.schedule is None:
+            found = [_compare(view.score(x), _score(target, x))]
+        else:
+            found = [self._at(view, target, x, level) for level in self._levels(view.schedule)]
+        relative = [off / length for off, length in found]
+        each = relative if self.levels is not None else []
+        return {
+            "fisher_divergence": found[-1][0] / 2,
+            "fisher_relative": max(relative),
+            **{f"fisher_relative_{k + 1}": value for k, value in enumerate(each)},
+        }
+
+    def _levels(self, schedule: Schedule) -> list[float]:
+        """From the most noise to the least; a single one is the least."""
+        known = schedule.levels().tolist() if schedule.conditioning == "sigma" else None
+        count = self.levels or min(LEVELS, len(known or range(LEVELS)))
+        shares = [k / (count - 1) for k in range(count)] if count > 1 else [1.0]
+        if known:
+            return [known[round(share * (len(known) - 1))] for share in shares]
+        return [(1 - share) * schedule.horizon + share * schedule.earliest for share in shares]
+
+    def _at(self, view: View, target: Any, x: Tensor, level: float) -> tuple[float, float]:
+        assert view.schedule is not None
+        signal, noise = signal_and_noise(view.schedule, level)
+        noised = torch.empty_like(x).normal_(0, noise, generator=view.rng).add_(x, alpha=signal)
+        exact = _score(target.noised(noise / signal), noised / signal) / signal
+        return _compare(view.score(noised, level), exact)
+
+
+def _score(module: Any, x: Tensor) -> Tensor:
+    from ebmkit.chains.energy import frozen
+
+    with frozen(module) as energy:
+        return -energy.value_and_grad(x)[1]
+
+
+def _compare(score: Tensor, exact: Tensor) -> tuple[float, float]:
+    """`E|s - s_q|^2` and `E|s_q|^2`."""
+    off, length = (x.flatten(1).cpu().double().square().sum(1).mean() for x in (score - exact, exact))
+    return float(off), float(length)

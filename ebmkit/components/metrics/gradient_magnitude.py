@@ -1,0 +1,52 @@
+"""The norm of the gradient along chains."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge
+
+from ebmkit.components.metrics.trace import trace
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Metric
+
+if TYPE_CHECKING:
+    from ebmkit.engine.run_view import View
+
+
+@component("gradient_magnitude")
+class GradientMagnitude(Metric):
+    """The mean norm v of the energy's gradient along the chains that draw samples; its growth announces divergence.
+
+        v = E[1/K sum_{l < K} |dE/dx(x_l)|],    x_0, ..., x_{K-1} where the K steps of a chain begin
+
+    `gradient_magnitude_first` and `gradient_magnitude_last` are the means at the first and the last of these points.
+    The chains are those of the spec's `sampler:`; without one they go on from where the objective's chains are, and v
+    is that of training.
+
+    Parameters:
+        samples: chains to average over; where other metrics draw more, over all of them.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Xu, "Self-adapting noise-contrastive estimation for energy-based models", thesis, Tsinghua 2022, section
+    3.2.2 and figures 3.2 and 3.3.
+
+    Example: evaluate: [{use: gradient_magnitude, every: 10, samples: 128}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples"})
+    traces: ClassVar[frozenset[str]] = frozenset({"gradient_norm"})
+
+    samples: Annotated[int, Ge(1)] = 1_000
+
+    def results(self) -> tuple[str, ...]:
+        return ("gradient_magnitude", "gradient_magnitude_first", "gradient_magnitude_last")
+
+    def measure(self, view: View) -> dict[str, float]:
+        norms = trace(view, "gradient_norm", self.samples)
+        return {
+            "gradient_magnitude": fsum(norms) / len(norms),
+            "gradient_magnitude_first": norms[0],
+            "gradient_magnitude_last": norms[-1],
+        }

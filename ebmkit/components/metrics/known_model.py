@@ -1,0 +1,55 @@
+"""A model to compare with, as a parameter of a metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def check_target(target: Model | None, *abilities: str) -> None:
+    """Raise a ValueError unless the model fixes the shape of a state and offers the abilities."""
+    if target is None:  # where the checker has found and said a mistake of its own
+        return
+    for ability in abilities:
+        if ability not in target.offers:
+            raise ValueError(f"model '{target.component_name}' does not offer '{ability}'")
+    if target.conditioning is not None:
+        raise ValueError(
+            f"model '{target.component_name}' takes a {target.conditioning} beside x, and is given none here"
+        )
+    if target.event() is None:
+        raise ValueError(
+            f"model '{target.component_name}' takes its shape from data, and here it is to be compared with"
+        )
+
+
+def other_shape(target: Model, event: Event) -> str | None:
+    """Why states of this shape cannot be compared, in words that follow a metric's name; None if they can."""
+    if target.event() == event:
+        return None
+    return f"compares with model '{target.component_name}', whose states have shape {target.event()}"
+
+
+def other_score(model: Model) -> str | None:
+    """Why the score of a model cannot be compared with that of a target, in words that follow a metric's name; None if
+    it can."""
+    if not model.offers & {"gradient", "score"}:
+        return "compares scores, and the model has neither a gradient nor a score"
+    if model.labelled:
+        return "compares with a model that knows no labels, and this one takes some"
+    return None
+
+
+def build_target(target: Model, like: Any) -> nn.Module:
+    """The module, the same one in every run, with the device and dtype of a tensor."""
+    event = target.event()
+    assert event is not None  # refused above
+    # Initialisers draw from torch's own generator: lend it a seed and put it back.
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(0)
+        return target.build(event).to(like.device, like.dtype)

@@ -1,0 +1,98 @@
+"""The log-likelihood of data."""
+
+from __future__ import annotations
+
+import copy
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, cast
+
+from annotated_types import Gt
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Metric, Model
+from ebmkit.contracts.lazy import torch
+from ebmkit.maths.quadrature import Integral, blockwise, log_integral
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.chains.energy import Energy
+    from ebmkit.engine.run_view import View
+
+#: Samples that help to find where the model's mass is.
+SCOUTS = 1_000
+
+
+class Normalised(Protocol):
+    """A module that offers `log_z`."""
+
+    def log_z(self) -> Tensor: ...
+
+
+@component("log_likelihood")
+class LogLikelihood(Metric):
+    """The mean log-likelihood of held-out data, in nats, where the normaliser is known or can be integrated.
+
+        log_likelihood = -E_test[E(x)] - log Z,    Z = integral of exp(-E(x)) dx
+
+    log Z is exact for a model that offers it. For others, on states of one or two coordinates, it is integrated in
+    float64 on a grid around data and samples, which is widened and refined until neither matters. A density that
+    cannot be integrated, because nothing confines it or because it is too narrow, is an error and not a number.
+    `log_likelihood_train` is the value of the training data, `log_normaliser` is log Z, and `log_likelihood_error` the
+    estimated error of the integral.
+
+    Parameters:
+        tolerance: largest error of log Z that is accepted, from the grid and from what lies outside, each.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Trefethen and Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 56, 2014.
+
+    Example: evaluate: [log_likelihood]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"data", "energy"})
+
+    tolerance: Annotated[float, Gt(0)] = 1e-4
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        if "log_z" in model.offers or (model.space == "real" and prod(event) <= 2):
+            return None
+        return (
+            "integrates over one or two real coordinates where the model does not offer 'log_z', and a state has "
+            f"{prod(event)} {model.space} ones"
+        )
+
+    def results(self) -> tuple[str, ...]:
+        return ("log_likelihood", "log_likelihood_train", "log_likelihood_error", "log_normaliser")
+
+    def measure(self, view: View) -> dict[str, float]:
+        from ebmkit.chains.energy import frozen
+
+        test, train = view.data("test"), view.data("train")
+        if test is None or train is None:
+            raise ValueError("a likelihood of data needs a spec with data")
+        # On the CPU, because some devices have no float64.
+        module = copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64)
+        with frozen(module) as energy, torch.no_grad():
+            test, train = (_precise(x) for x in (test, train))
+            if "log_z" in view.plan.spec.model.offers:
+                log_z, error = float(cast("Normalised", module).log_z()), 0.0
+            else:
+                log_z, error = self._integrate(energy, view, [test, train])
+            return {
+                "log_likelihood": -float(blockwise(energy, test).mean()) - log_z,
+                "log_likelihood_train": -float(blockwise(energy, train).mean()) - log_z,
+                "log_likelihood_error": error,
+                "log_normaliser": log_z,
+            }
+
+    def _integrate(self, energy: Energy, view: View, points: list[Tensor]) -> Integral:
+        """Samples count among the points, so that mass far from the data is seen."""
+        if view.can_sample:
+            points = [*points, _precise(view.samples(SCOUTS))]
+        where = torch.cat([x.flatten(1) for x in points])
+        return log_integral(lambda x: energy(x.view(-1, *view.event)), where, self.tolerance)
+
+
+def _precise(x: Tensor) -> Tensor:
+    return x.to("cpu", torch.float64)

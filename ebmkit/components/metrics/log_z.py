@@ -1,0 +1,48 @@
+"""The exact normaliser."""
+
+from __future__ import annotations
+
+import copy
+from math import exp, inf, log
+from sys import float_info
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from ebmkit.components.metrics.log_likelihood import Normalised
+    from ebmkit.engine.run_view import View
+
+
+@component("log_z")
+class LogZ(Metric):
+    """The log of the normaliser, of a model that knows it exactly.
+
+        log_z = log of the integral of exp(-E(x)) dx,    or of the sum over all discrete states
+
+    Parameters:
+        plain: report Z itself too, as `z`; above 1.8e308 (log Z = 709.8) no number holds it, and the run stops.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Goodfellow, Bengio and Courville, "Deep learning", 2016, chapter 18.
+
+    Example: evaluate: [{use: log_z, plain: true}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"log_z"})
+
+    plain: bool = False
+
+    def results(self) -> tuple[str, ...]:
+        return ("log_z", "z") if self.plain else ("log_z",)
+
+    def measure(self, view: View) -> dict[str, float]:
+        # On the CPU, because some devices have no float64.
+        module = copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64)
+        with torch.no_grad():
+            log_z = float(cast("Normalised", module).log_z())
+        if not self.plain:
+            return {"log_z": log_z}
+        return {"log_z": log_z, "z": exp(log_z) if log_z <= log(float_info.max) else inf}

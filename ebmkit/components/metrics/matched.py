@@ -1,0 +1,34 @@
+"""Equally many points of each sort, so that distances between them can be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+
+class Matched(NamedTuple):
+    """Points `(n, d)`, flattened."""
+
+    samples: Tensor
+    test: Tensor
+    train: Tensor
+
+
+def matched(view: View, n: int) -> Matched:
+    """`n` model samples and `n` random points of either split; as many as there are of each where there are fewer."""
+    test, train = view.data("test"), view.data("train")
+    if test is None or train is None:
+        raise ValueError("distances to data need a spec with data")
+    samples = view.samples(min(n, len(test), len(train)))
+    # At random, because files are often sorted by class.
+    test, train = (
+        x[torch.randperm(len(x), generator=view.rng, device=samples.device)[: len(samples)].to(x.device)]
+        for x in (test, train)
+    )
+    return Matched(*(x.to(samples.device).flatten(1) for x in (samples, test, train)))

@@ -1,0 +1,97 @@
+"""How samples divide among modes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, cast
+
+from annotated_types import Ge, Gt, MinLen
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Metric, Model
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+
+class HasModes(Protocol):
+    """A module that offers `modes`."""
+
+    def modes(self) -> tuple[Tensor, Tensor]: ...
+
+
+@component("mode_weights")
+class ModeWeights(Metric):
+    """The share of samples that lie nearest to each of some points, for modes that are far apart.
+
+        mode_weight_k = P(|x - m_k| <= |x - m_j| for all j),    mode_error = max_k |mode_weight_k - weight_k|
+
+    Without `modes` the points and weights are those that the model knows of itself, and `mode_error` alone is reported.
+    Where modes overlap, the shares of a perfect sampler differ from the weights by the overlap.
+
+    Parameters:
+        modes: one list of coordinates a mode (an image row by row).
+        weights: the shares that there should be, in any unit (they are divided by their sum).
+        radius: samples further than this from every mode count for none, and their share is `mode_outside`.
+        samples: model samples.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution",
+    arXiv:1907.05600, section 3.2.2 (Langevin dynamics loses the weights of far modes).
+
+    Example: evaluate: [{use: mode_weights, modes: [[-5.0, -5.0], [5.0, 5.0]], weights: [1.0, 4.0]}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples"})
+
+    modes: Annotated[tuple[Annotated[tuple[float, ...], MinLen(1)], ...], MinLen(1)] | None = None
+    weights: Annotated[tuple[Annotated[float, Gt(0)], ...], MinLen(1)] | None = None
+    radius: Annotated[float, Gt(0)] | None = None
+    samples: Annotated[int, Ge(1)] = 10_000
+
+    def __post_init__(self) -> None:
+        modes = self.modes or ()
+        for k, mode in enumerate(modes):
+            if len(mode) != len(modes[0]):
+                raise ValueError(f"modes[{k}] has {len(mode)} coordinates, modes[0] has {len(modes[0])}")
+        if self.weights is not None and len(self.weights) != len(modes):
+            raise ValueError(f"{len(self.weights)} weights for {len(modes)} modes")
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        if self.modes is None:
+            return None if "modes" in model.offers else "needs 'modes', because the model knows none of its own"
+        if len(self.modes[0]) != prod(event):
+            return f"has modes of {len(self.modes[0])} coordinates, and a state has {prod(event)}"
+        return None
+
+    def results(self) -> tuple[str, ...]:
+        shares = [f"mode_weight_{k}" for k in range(len(self.modes or ()))]
+        outside = ["mode_outside"] if self.radius is not None else []
+        error = ["mode_error"] if self.modes is None or self.weights is not None else []
+        return (*shares, *outside, *error)
+
+    def measure(self, view: View) -> dict[str, float]:
+        x = view.samples(self.samples).flatten(1)
+        modes, weights = self._wanted(view, x)
+        # By differences: the matrix product that cdist otherwise takes loses digits between points far from zero.
+        distance, nearest = torch.cdist(x, modes, compute_mode="donot_use_mm_for_euclid_dist").min(1)
+        outside = distance > (torch.inf if self.radius is None else self.radius)
+        mine = (nearest.unsqueeze(1) == torch.arange(len(modes), device=x.device)) & ~outside.unsqueeze(1)
+        shares = mine.cpu().double().mean(0)
+        found = {f"mode_weight_{k}": float(share) for k, share in enumerate(shares) if self.modes is not None}
+        if self.radius is not None:
+            found["mode_outside"] = float(outside.cpu().double().mean())
+        if weights is not None:
+            found["mode_error"] = float((shares - weights / weights.sum()).abs().max())
+        return found
+
+    def _wanted(self, view: View, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The modes `(K, d)`, with the device and dtype of x, and on the host the weights that they should have."""
+        if self.modes is None:
+            modes, weights = cast("HasModes", view.parts.evaluated).modes()
+            return modes.to(x), weights.cpu().double()
+        given = None if self.weights is None else torch.tensor(self.weights, device="cpu", dtype=torch.float64)
+        return x.new_tensor(self.modes), given

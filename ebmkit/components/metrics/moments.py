@@ -1,0 +1,56 @@
+"""Means and standard deviations of coordinates."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, MinLen
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Metric, Model
+
+if TYPE_CHECKING:
+    from ebmkit.engine.run_view import View
+
+
+@component("moments")
+class Moments(Metric):
+    """The mean and the standard deviation of some coordinates over model samples.
+
+        mean(x0) = 1/n sum_k x_0^(k),    std(x0)^2 = 1/(n - 1) sum_k (x_0^(k) - mean(x0))^2
+
+    The results are named after their coordinates, as in this formula.
+
+    Parameters:
+        coordinates: which ones, counted from 0, an image row by row.
+        samples: model samples.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Gelman et al., "Bayesian data analysis", 3rd ed., 2013, section 10.5.
+
+    Example: evaluate: [{use: moments, coordinates: [0]}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples"})
+
+    coordinates: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] = (0,)
+    samples: Annotated[int, Ge(2)] = 10_000
+
+    def __post_init__(self) -> None:
+        if len(set(self.coordinates)) < len(self.coordinates):
+            raise ValueError("'coordinates' names one of them twice")
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        last = max(self.coordinates)
+        return None if last < prod(event) else f"measures coordinate {last}, and a state has {prod(event)}, from 0 on"
+
+    def results(self) -> tuple[str, ...]:
+        return tuple(f"{word}(x{k})" for k in self.coordinates for word in ("mean", "std"))
+
+    def measure(self, view: View) -> dict[str, float]:
+        x = view.samples(self.samples).flatten(1).cpu().double()[:, list(self.coordinates)]
+        found: dict[str, float] = {}
+        for k, mean, std in zip(self.coordinates, x.mean(0).tolist(), x.std(0).tolist(), strict=True):
+            found |= {f"mean(x{k})": mean, f"std(x{k})": std}
+        return found

@@ -1,0 +1,73 @@
+"""Whether samples are copies of the training data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Lt
+
+from ebmkit.components.metrics.neighbours import neighbours
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+
+@component("nearest_neighbours")
+class NearestNeighbours(Metric):
+    """How far samples are from the nearest training points, and how many of them are copies.
+
+        neighbour_distance = median over samples x of d_1(x),    memorised = P(d_1(x) < ratio d_2(x))
+
+    d_1 is the Euclidean distance to the nearest training point, d_2 to the next one that is further; a training point
+    that the data have twice hides no copy. The `_floor` of both is that of as many held-out points, which nobody has
+    memorised: where the density is smooth, `memorised_floor` is about ratio^d in d dimensions, and so says much of
+    images and little of points in the plane. A model that copies has a distance well below the floor, one that blurs or
+    leaves the data has one above.
+
+    Parameters:
+        samples: model samples, and held-out points; all of those where there are fewer.
+        ratio: how much nearer than the next training point a copy is.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Yoon et al., "Diffusion probabilistic models generalize when they fail to memorize", ICML workshop on
+    structured probabilistic inference, 2023 (the ratio of 1/3); Carlini et al., "Extracting training data from
+    diffusion models", arXiv:2301.13188 (distances relative to those of further neighbours).
+
+    Example: evaluate: [{use: nearest_neighbours, samples: 1000}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples", "data"})
+
+    samples: Annotated[int, Ge(1)] = 1_000
+    ratio: Annotated[float, Gt(0), Lt(1)] = 1 / 3
+
+    def results(self) -> tuple[str, ...]:
+        return ("neighbour_distance", "neighbour_distance_floor", "memorised", "memorised_floor")
+
+    def measure(self, view: View) -> dict[str, float]:
+        test, train = view.data("test"), view.data("train")
+        if test is None or train is None:
+            raise ValueError("neighbours are looked for among training points, and there are none")
+        x = view.samples(self.samples)
+        # At random, because files are often sorted by class.
+        order = torch.randperm(len(test), generator=view.rng, device=x.device)[: self.samples]
+        distance, memorised = self._closeness(x, train)
+        floor, memorised_floor = self._closeness(test[order.to(test.device)].to(x), train)
+        return {
+            "neighbour_distance": distance,
+            "neighbour_distance_floor": floor,
+            "memorised": memorised,
+            "memorised_floor": memorised_floor,
+        }
+
+    def _closeness(self, points: Tensor, train: Tensor) -> tuple[float, float]:
+        found = neighbours(points, train)
+        if not bool(found.next_distance.isfinite().all()):
+            raise ValueError("all training points are the same distance away, so that none is nearer than the next")
+        copies = found.distance < self.ratio * found.next_distance
+        return float(found.distance.cpu().double().quantile(0.5)), float(copies.cpu().double().mean())

@@ -1,0 +1,78 @@
+"""Whether energies tell data from what is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Data, Event, Metric, Model
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+
+@component("ood_auroc")
+class OODAUROC(Metric):
+    """How well the energy separates held-out data from outliers: the area under the ROC curve.
+
+        ood_auroc = P(E(x) < E(o)) + P(E(x) = E(o)) / 2,    x of the test data, o an outlier
+
+    1 if every outlier has a higher energy than all data, 1/2 if the energy is blind, below if it prefers outliers.
+    Where outliers are given, `ood_auroc_shuffled` is the area for the test points with every coordinate shuffled among
+    them, which has their marginals and none of their dependence.
+
+    Parameters:
+        outliers: data of the same shape, whose test split is taken; null takes the shuffled test points.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Hendrycks and Gimpel, arXiv:1610.02136; with the energy as the score, Grathwohl et al., arXiv:1912.03263,
+    section 5.3.
+
+    Example: evaluate: [{use: ood_auroc, outliers: {use: digits, labels: [8, 9]}}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"data", "energy"})
+
+    outliers: Data | None = None
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        if self.outliers is None:
+            return None
+        name = self.outliers.component_name
+        try:
+            shape = self.outliers.event()
+        except ValueError as error:
+            return f"cannot read its outliers, data '{name}': {error}"
+        if shape != event:
+            return f"takes outliers like the data, and those of data '{name}' have shape {shape}"
+        if self.outliers.space != model.space:
+            return f"takes outliers like the data, and those of data '{name}' are {self.outliers.space}"
+        return None
+
+    def results(self) -> tuple[str, ...]:
+        return ("ood_auroc",) if self.outliers is None else ("ood_auroc", "ood_auroc_shuffled")
+
+    def measure(self, view: View) -> dict[str, float]:
+        test = view.data("test")
+        if test is None:
+            raise ValueError("outliers are compared with data, and there are none")
+        test = test.to(view.parts.device)  # data that are large stay on the host
+        energy = view.energy(test)
+        order = torch.rand(test.flatten(1).shape, generator=view.rng, device=test.device).argsort(0)
+        shuffled = _auroc(energy, view.energy(test.flatten(1).gather(0, order).view_as(test)))
+        if self.outliers is None:
+            return {"ood_auroc": shuffled}
+        outliers = self.outliers.load("test", view.streams.generator("outliers", torch.device("cpu"))).x
+        return {"ood_auroc": _auroc(energy, view.energy(outliers)), "ood_auroc_shuffled": shuffled}
+
+
+def _auroc(energy: Tensor, of_outliers: Tensor) -> float:
+    """By ranks: for each point, the share of outliers above it, those at the same height by half."""
+    energy, of_outliers = energy.cpu().double().contiguous(), of_outliers.cpu().double().sort().values
+    if bool(energy.isnan().any() | of_outliers.isnan().any()):
+        return float("nan")  # searching ranks it above all numbers
+    below, not_above = (torch.searchsorted(of_outliers, energy, right=right) for right in (False, True))
+    return 1 - float((below + not_above).double().mean()) / (2 * len(of_outliers))

@@ -1,0 +1,103 @@
+"""How likely some values of units are."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
+
+from annotated_types import Ge, MinLen
+
+from ebmkit.components.metrics.enumerated import probabilities, too_many, unit_values
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.lazy import torch
+from ebmkit.maths.enumeration import VALUES, states
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+#: A unit, counted from 0, and its value.
+Setting: TypeAlias = tuple[Annotated[int, Ge(0)], Literal[-1, 0, 1]]
+
+
+@component("probability")
+class Probability(Metric):
+    """The share of samples in which some units have given values, among those in which others have theirs.
+
+        p(x0=1|x1=-1) = number of samples with x_0 = 1 and x_1 = -1 / number of samples with x_1 = -1
+
+    The result is named after the question, as in this formula, so that one run can ask several; several units are
+    joined by `&`, as in `p(x0=1&x2=1)`. Behind `_exact` stands the model's own probability, by enumeration.
+
+    Parameters:
+        of: pairs of a unit and its value; units are counted from 0, an image row by row.
+        given: the same, for units whose values are known.
+        exact: report the exact value too, which a model of at most 16 units has.
+        samples: model samples.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Ackley, Hinton and Sejnowski, "A learning algorithm for Boltzmann machines", Cognitive Science 9, 1985.
+
+    Example: evaluate: [{use: probability, of: [[0, 1]], given: [[1, -1]]}]
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin"})
+    needs: ClassVar[frozenset[str]] = frozenset({"samples", "energy"})
+
+    of: Annotated[tuple[Setting, ...], MinLen(1)] = ((0, 1),)
+    given: tuple[Setting, ...] = ()
+    exact: bool = True
+    samples: Annotated[int, Ge(1)] = 10_000
+
+    def __post_init__(self) -> None:
+        seen: set[int] = set()
+        for unit, _ in (*self.of, *self.given):
+            if unit in seen:
+                raise ValueError(f"unit {unit} has two values, in 'of' or 'given'")
+            seen.add(unit)
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        low, high = VALUES.get(model.space, (0.0, 1.0))
+        for unit, value in (*self.of, *self.given):
+            if unit >= prod(event):
+                return f"asks for unit {unit}, and a state has {prod(event)} of them, counted from 0"
+            if value not in (low, high):
+                return f"asks for unit {unit} at {value}, and {model.space} units are {low:g} or {high:g}"
+        reason = too_many(event) if self.exact else None
+        return f"{reason}; 'exact: false' does without" if reason else None
+
+    def results(self) -> tuple[str, ...]:
+        return (self._name(), f"{self._name()}_exact") if self.exact else (self._name(),)
+
+    def measure(self, view: View) -> dict[str, float]:
+        x = view.samples(self.samples)
+        among = _have(x, self.given)
+        if not (count := int(among.sum())):
+            raise ValueError(f"none of {len(x)} samples has {_written(self.given)}")
+        found = {self._name(): int((_have(x, self.of) & among).sum()) / count}
+        if self.exact:
+            p = probabilities(view)
+            every = states(torch.arange(len(p), device=p.device), view.event, unit_values(view), p.dtype)
+            among = _have(every, self.given)
+            both = _have(every, self.of) & among
+            found[f"{self._name()}_exact"] = float(p[both].sum() / p[among].sum())
+        return found
+
+    def _name(self) -> str:
+        given = f"|{_written(self.given)}" if self.given else ""
+        return f"p({_written(self.of)}{given})"
+
+
+def _have(x: Tensor, settings: tuple[Setting, ...]) -> Tensor:
+    """Which of the states have all of these values, `(N,)`."""
+    units = x.flatten(1)
+    have = torch.ones(len(x), device=x.device, dtype=torch.bool)
+    for unit, value in settings:
+        have &= units[:, unit] == value
+    return have
+
+
+def _written(settings: tuple[Setting, ...]) -> str:
+    return "&".join(f"x{unit}={value}" for unit, value in settings)

@@ -1,0 +1,45 @@
+"""Whether chains agree with each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.components.metrics.long_chains import long_chains
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Metric
+from ebmkit.diagnostics.rhat import rhat
+
+if TYPE_CHECKING:
+    from ebmkit.engine.run_view import View
+
+
+@component("rhat")
+class Rhat(Metric):
+    """The rank-normalised split R-hat of the coordinate on which long chains agree least: 1 if they agree.
+
+        rhat_max = max_i sqrt(((N - 1) W_i + B_i) / (N W_i))
+
+    W is the variance within half chains of N draws and B/N the variance of their means, both of normal scores, of x and
+    of its distance from the median, of which the larger counts. Above 1.01 the chains have not mixed. A coordinate that
+    never moves is an error, and so is a single chain.
+
+    Parameters:
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and localization: an
+    improved R-hat for assessing convergence of MCMC", Bayesian Anal. 16, 2021, arXiv:1903.08008.
+
+    Example: evaluate: [rhat]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
+    least_chains: ClassVar[int] = 2
+
+    def results(self) -> tuple[str, ...]:
+        return ("rhat_max",)
+
+    def measure(self, view: View) -> dict[str, float]:
+        x = long_chains(view).x
+        if len(x) < 2:
+            raise ValueError("a single chain has none to agree with: 'count' of 'chains:' is 2 or more")
+        return {"rhat_max": float(rhat(x).max())}

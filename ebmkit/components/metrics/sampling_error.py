@@ -1,0 +1,264 @@
+"""The error of a diffusion that is run backwards in steps."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from math import ceil, log, pi, prod, sqrt
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
+
+from ebmkit.components.metrics.ode_log_likelihood import score_and_divergence
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.samplers.reverse_sde import ReverseSDE
+from ebmkit.components.samplers.reverse_time import legs
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Metric, Model
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.components.models.nets.noised_mixture import NoisedMixture
+    from ebmkit.engine.run_view import View
+
+#: Standard deviations that a grid reaches beyond the outermost mean: less than 1e-18 is outside.
+REACH = 9.0
+#: The same beyond which a float64 knows no density.
+UNDERFLOW = 39.0
+#: Points a standard deviation of a Gaussian that is summed on a grid: the sum is then right to 1e-13.
+DENSE = 1.25
+#: The same where densities are compared: their distance has corners.
+FINE = 50.0
+#: Mass below which a point does not widen the next grid.
+NOTHING = 1e-18
+#: Mass that may be lost on the way.
+LOST = 1e-8
+#: Numbers held at a time, and at most.
+BLOCK, MOST = 1 << 21, 1 << 31
+
+
+class Law(NamedTuple):
+    """A density on a grid of even spacing, both `(M,)`."""
+
+    x: Tensor
+    p: Tensor
+
+    @property
+    def spacing(self) -> float:
+        return float(self.x[1] - self.x[0])
+
+
+class Step(NamedTuple):
+    """A step of a chain: `x' = stretch x + kick s(x, start) + spread xi`."""
+
+    start: float
+    stretch: float
+    kick: float
+    spread: float
+
+
+@component("sampling_error")
+class SamplingError(Metric):
+    """How far the chains of `reverse_sde` end from the law that they are to draw from, exactly, in one dimension.
+
+        sampling_tv = 1/2 integral |p - q|,    sampling_kl = KL(q || p)
+
+    q is the law of the data under the noise of the earliest time, and p that of the chains there, before `denoise`. No
+    chain is run: with the exact score of `noised_mixture` a step is a Gaussian around stretch x + kick s(x), and the
+    density of the states is carried from grid to grid in float64. What is lost of its mass is an error above 1e-8.
+
+    Two things make the error: chains begin with a Gaussian where the data have not quite become one, and steps are of
+    finite length. Each is measured by itself, `sampling_tv_start` = TV(q_T, prior) and `sampling_tv_step` = TV with
+    chains that begin at q_T, and `sampling_tv` is at most their sum. Theory says, for the Ornstein-Uhlenbeck process
+    and steps of length h,
+
+        TV <~ sqrt(KL(data || N(0, I))) e^-T + (L sqrt(d h) + L m_2 h) sqrt(T)
+
+    `sampling_slope_horizon` is the slope of log TV(q_T, prior) against T, at T, 1.5 T and 2 T: -1 on this process (`vp`
+    with both betas 2), -2 for data whose mean is zero, and zero where the horizon is a matter of units, as in `ve` and
+    `cosine`. `sampling_slope_step` is the slope of log `sampling_tv_step` against log h, with as many steps as the
+    sampler has, twice and four times as many: at least 1/2, and about 1 where steps are short enough. For the other
+    integrator run the spec with that.
+
+    Parameters:
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Chen et al., "Sampling is as easy as learning the score", arXiv:2209.11215, theorem 2.
+
+    Example: evaluate: [sampling_error]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"reverse_sde"})
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        if not isinstance(model, NoisedMixtureModel):
+            return "works with the exact score of model 'noised_mixture' only"
+        if prod(event) > 1:
+            return f"carries a density of one coordinate, and a state has {prod(event)}"
+        if "horizon" not in {field.name for field in dataclasses.fields(type(model.schedule))}:  # type: ignore[arg-type]
+            return "looks at several horizons, and that of the schedule is no parameter"
+        return None
+
+    def results(self) -> tuple[str, ...]:
+        sizes = ("sampling_tv", "sampling_kl", "sampling_tv_start", "sampling_tv_step")
+        return (*sizes, "sampling_slope_step", "sampling_slope_horizon")
+
+    def measure(self, view: View) -> dict[str, float]:
+        sampler = view.plan.chain_sampler
+        assert isinstance(sampler, ReverseSDE)  # refused otherwise
+        # On the CPU, because some devices have no float64.
+        module = cast("NoisedMixture", copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64))
+        with torch.no_grad():  # float32, in which it was built, leaves weights that sum to one but for 1e-8
+            module.log_weights -= module.log_weights.logsumexp(0)
+        counts, horizons = [sampler.steps * k for k in (1, 2, 4)], [module.schedule.horizon * k for k in (1, 1.5, 2)]
+        whole = final_law(module, sampler, sampler.steps, "prior")
+        exact = Law(whole.x, density(module, whole.x, module.schedule.earliest))
+        by_steps = [_step_error(module, sampler, steps) for steps in counts]
+        by_horizons = [_start_error(module, horizon) for horizon in horizons]
+        return {
+            "sampling_tv": total_variation(whole, exact),
+            "sampling_kl": kl_divergence(exact, whole),
+            "sampling_tv_start": by_horizons[0],
+            "sampling_tv_step": by_steps[0],
+            "sampling_slope_step": -slope([log(steps) for steps in counts], by_steps),
+            "sampling_slope_horizon": slope(horizons, by_horizons),
+        }
+
+
+def _step_error(module: NoisedMixture, sampler: ReverseSDE, steps: int) -> float:
+    """The total variation that steps make where the start is right."""
+    law = final_law(module, sampler, steps, "exact")
+    return total_variation(law, Law(law.x, density(module, law.x, module.schedule.earliest)))
+
+
+def _start_error(module: NoisedMixture, horizon: float) -> float:
+    """That between the law at a horizon and the Gaussian that chains begin with."""
+    there = copy.copy(module)
+    there.schedule = dataclasses.replace(module.schedule, horizon=horizon)  # type: ignore[type-var]
+    x = _grid(*_union(span(there, horizon), _prior_span(there)), min(_scale(there, horizon), _std(there)) / FINE)
+    return total_variation(Law(x, density(there, x, horizon)), Law(x, _normal(x, _std(there))))
+
+
+def steps_of(module: NoisedMixture, sampler: ReverseSDE, count: int) -> list[Step]:
+    """The way back in so many steps, as the sampler makes them."""
+    return [Step(leg.start, *sampler.move(leg)) for leg in legs(module.schedule, count, sampler.spacing)]
+
+
+def final_law(module: NoisedMixture, sampler: ReverseSDE, count: int, begin: Literal["prior", "exact"]) -> Law:
+    """Of chains behind the last of so many steps, on a grid that holds the law of the data too."""
+    steps, schedule = steps_of(module, sampler, count), module.schedule
+    first, last = schedule.horizon, schedule.earliest
+    around = _prior_span(module) if begin == "prior" else span(module, first)
+    scale = _std(module) if begin == "prior" else _scale(module, first)
+    x = _grid(*around, _resolved(module, steps[0], around, scale / 4))
+    law = Law(x, _normal(x, _std(module)) if begin == "prior" else density(module, x, first))
+    for k, step in enumerate(steps):
+        to, _ = _moved(module, step, law.x)
+        mass = law.p * law.spacing
+        there = to[mass > NOTHING]
+        around = float(there.min()) - REACH * step.spread, float(there.max()) + REACH * step.spread
+        if step is steps[-1]:
+            x = _grid(*_union(around, span(module, last)), min(step.spread / DENSE, _scale(module, last) / FINE))
+            reach = UNDERFLOW  # their logarithms are compared, and so they reach as far as there are numbers
+        else:
+            x = _grid(*around, _resolved(module, steps[k + 1], around, step.spread / DENSE))
+            reach = REACH
+        law = Law(x, _spread_out(to, mass, step.spread, x, reach))
+    lost = abs(1 - float(law.p.sum()) * law.spacing)
+    if not lost <= LOST:
+        raise ArithmeticError(f"a share of {lost:.2g} of the density was lost on the way through {count} steps")
+    return law
+
+
+def _moved(module: NoisedMixture, step: Step, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Where a step leads without its noise, and how much it stretches there."""
+    t = x.new_full((), step.start)
+    score, bend = score_and_divergence(module, x.view(-1, *module.event), t, None, None)
+    return step.stretch * x + step.kick * score.view(-1), step.stretch + step.kick * bend
+
+
+def _resolved(module: NoisedMixture, step: Step, around: tuple[float, float], at_most: float) -> float:
+    """A spacing on which the kernel of a step, as a function of where it begins, is seen."""
+    probe = _grid(*around, _scale(module, step.start) / 10)
+    stretch = float(_moved(module, step, probe)[1].abs().max())
+    return min(at_most, step.spread / (DENSE * max(1.0, stretch)))
+
+
+def _spread_out(to: Tensor, mass: Tensor, spread: float, x: Tensor, reach: float) -> Tensor:
+    """The density of `to + spread xi` on a grid, from masses; each reaches so many standard deviations."""
+    low, h = float(x[0]), float(x[1] - x[0])
+    width = 2 * min(ceil(reach * spread / h), len(x)) + 1
+    if len(to) * width > MOST:
+        raise ValueError(f"a step of {spread:.2g} on {len(to)} points is too much to carry a density through")
+    offsets = torch.arange(width, device="cpu") - width // 2
+    p = torch.zeros_like(x)
+    for some in torch.split(torch.arange(len(to), device="cpu"), max(1, BLOCK // width)):
+        middle = ((to[some] - low) / h).round().long()
+        at = middle.unsqueeze(1) + offsets
+        inside = (at >= 0) & (at < len(x))
+        at = at.clamp(0, len(x) - 1)
+        weight = mass[some].unsqueeze(1) * _normal(x[at] - to[some].unsqueeze(1), spread)
+        p.index_add_(0, at.flatten(), torch.where(inside, weight, 0.0).flatten())
+    return p
+
+
+def total_variation(one: Law, other: Law) -> float:
+    """Half the integral of the distance of two densities on the same grid."""
+    return float((one.p - other.p).abs().sum()) * one.spacing / 2
+
+
+def kl_divergence(of: Law, to: Law) -> float:
+    """`KL(of || to)` on the same grid."""
+    terms = torch.where(of.p > 0, of.p * (of.p.log() - to.p.log()), 0.0)
+    return float(terms.sum()) * of.spacing
+
+
+def slope(x: list[float], values: list[float]) -> float:
+    """Of the logarithms of values against x, by least squares."""
+    if not min(values) > 0:
+        raise ValueError("there is no error whose slope could be measured")
+    y, middle = [log(value) for value in values], sum(x) / len(x)
+    return sum((a - middle) * b for a, b in zip(x, y, strict=True)) / sum((a - middle) ** 2 for a in x)
+
+
+def density(module: NoisedMixture, x: Tensor, t: float) -> Tensor:
+    """The law of the data at a time."""
+    with torch.no_grad():
+        p: Tensor = (-module(x.view(-1, *module.event), x.new_full((), t))).exp() / sqrt(2 * pi)
+    return p
+
+
+def span(module: NoisedMixture, t: float) -> tuple[float, float]:
+    """Where that is."""
+    means, stds = _components(module, t)
+    return float((means - REACH * stds).min()), float((means + REACH * stds).max())
+
+
+def _scale(module: NoisedMixture, t: float) -> float:
+    return float(_components(module, t)[1].min())
+
+
+def _components(module: NoisedMixture, t: float) -> tuple[Tensor, Tensor]:
+    """Means and standard deviations at a time."""
+    signal, noise = module.schedule.at(module.means.new_full((), t))
+    return signal * module.means.view(-1), (signal.square() * module.variances.view(-1) + noise.square()).sqrt()
+
+
+def _std(module: NoisedMixture) -> float:
+    return module.schedule.prior_std()
+
+
+def _prior_span(module: NoisedMixture) -> tuple[float, float]:
+    return -REACH * _std(module), REACH * _std(module)
+
+
+def _union(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _grid(low: float, high: float, spacing: float) -> Tensor:
+    return torch.linspace(low, high, ceil((high - low) / spacing) + 1, device="cpu", dtype=torch.float64)
+
+
+def _normal(x: Tensor, std: float) -> Tensor:
+    return (-(x / std).square() / 2).exp() / (std * sqrt(2 * pi))

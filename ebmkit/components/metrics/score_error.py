@@ -1,0 +1,94 @@
+"""The error of the score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Lt
+
+from ebmkit.components.metrics.known_model import build_target, check_target, other_score, other_shape
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.lazy import torch
+from ebmkit.maths.process import least_noise, signal_and_noise
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+
+@component("score_error")
+class ScoreError(Metric):
+    """How far the model's score is from that of a known model, where data are and where they are rare.
+
+        score_error = E|s(x) - s_target(x)|^2 / E|s_target(x)|^2
+
+    over held-out data, and as `score_error_rare` over points that are uniform in the box which the held-out data span,
+    where the target is less likely than at all but the least likely `quantile` of the data. Zero is perfect; a score of
+    zero everywhere has an error of one. Of a model that is conditioned on noise, s is the score at the least noise; the
+    target has none, so that a perfect model too has an error, which `fisher_divergence` does not see.
+
+    Parameters:
+        target: what the data were drawn from: a model with a gradient whose parameters fix the shape of a state.
+        quantile: the share of the data that lies where data are called rare.
+        points: uniform points in the box, of which the rare ones count.
+        every: measure after each so many training steps, not only at the end.
+
+    Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600.
+
+    Example: evaluate: [{use: score_error, target: {use: gaussian_mixture, means: [[-5, -5], [5, 5]], weights: [1, 4]}}]
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+    needs: ClassVar[frozenset[str]] = frozenset({"data"})
+
+    target: Model
+    quantile: Annotated[float, Gt(0), Lt(1)] = 0.01
+    points: Annotated[int, Ge(1)] = 10_000
+
+    def __post_init__(self) -> None:
+        check_target(self.target, "energy", "gradient")
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        return other_score(model) or other_shape(self.target, event)
+
+    def results(self) -> tuple[str, ...]:
+        return ("score_error", "score_error_rare")
+
+    def measure(self, view: View) -> dict[str, float]:
+        from ebmkit.chains.energy import frozen
+
+        test = view.data("test")
+        if test is None:
+            raise ValueError("the error of a score is measured at data, and there are none")
+        test = test.to(view.parts.device, view.parts.dtype)
+        low, high = test.amin(0), test.amax(0)
+        u = torch.empty(self.points, *view.event, device=test.device, dtype=test.dtype).uniform_(generator=view.rng)
+        box = low + (high - low) * u
+        with frozen(build_target(self.target, test)) as target:
+            energies, at_data = target.value_and_grad(test)
+            in_box, at_box = target.value_and_grad(box)
+        # Sorted on the host, because `torch.quantile` refuses many points.
+        limit = float(energies.cpu().sort().values[int((1 - self.quantile) * (len(energies) - 1))])
+        rare = in_box > limit
+        if not bool(rare.any()):
+            raise ValueError(f"none of {self.points} points lies where data are rare; 'quantile' is too small")
+        return {
+            "score_error": _relative(_score(view, test), -at_data),
+            "score_error_rare": _relative(_score(view, box)[rare], -at_box[rare]),
+        }
+
+
+def _score(view: View, x: Tensor) -> Tensor:
+    """The score of the data, or of data with the least noise that the model knows."""
+    if view.schedule is None:
+        return view.score(x)
+    signal, _ = signal_and_noise(view.schedule, least_noise(view.schedule))
+    return signal * view.score(signal * x)
+
+
+def _relative(score: Tensor, target: Tensor) -> float:
+    """`E|s - s_target|^2 / E|s_target|^2`."""
+    off, length = ((x.flatten(1).cpu().double()).square().sum(1).mean() for x in (score - target, target))
+    return float(off / length)

@@ -1,0 +1,70 @@
+"""The fully visible Boltzmann machine."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, MinLen
+
+from ebmkit.components.models.couplings import Couplings, Values, announce, check_couplings
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model, Space
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
+
+
+@component("boltzmann")
+class Boltzmann(Model):
+    """A fully visible Boltzmann machine: units of two values, of which any two may act on each other.
+
+        E(x) = -1/2 x'Wx - b'x,    W symmetric with a diagonal of zeros
+        p(x_i = 1 | rest) = sigmoid(W_i x + b_i) for values 0 and 1,  sigmoid(2 (W_i x + b_i)) for values -1 and +1
+
+    Weights and biases are trained when the spec trains. Two units whose weight is written as zero are not connected,
+    and training leaves them so. Without `weights` all are connected, by small random ones. Up to 16 units it offers
+    log Z and exact samples, by enumeration, if its parameters say how many units there are.
+
+    Parameters:
+        weights: the rows of W.
+        biases: b, one number a unit; without them all are zero.
+        shape: shape of a state, such as [1, 4, 4]. Without it a state is a flat list as long as `weights` or `biases`,
+            or takes the shape of the data.
+        values: `binary` for units of 0 and 1, `spin` for units of -1 and +1.
+
+    Reference: Ackley, Hinton and Sejnowski, "A learning algorithm for Boltzmann machines", Cognitive Science 9, 1985.
+
+    Example: model: {use: boltzmann, weights: [[0, -1, -1], [-1, 0, 2], [-1, 2, 0]], biases: [0, 1, 0], values: spin}
+    """
+
+    space: ClassVar[Space] = "binary"
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "conditionals"})
+
+    weights: Couplings | None = None
+    biases: Annotated[tuple[float, ...], MinLen(1)] | None = None
+    shape: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] | None = None
+    values: Values = "binary"
+
+    def __post_init__(self) -> None:
+        event = self.event()
+        units = None if event is None else prod(event)
+        if units is not None and self.weights is not None:
+            check_couplings(self.weights, units, "weights")
+        if units is not None and self.biases is not None and len(self.biases) != units:
+            raise ValueError(f"'biases' has {len(self.biases)} numbers, and there are {units} units")
+        announce(self, self.values, units)
+
+    def event(self) -> Event | None:
+        given = self.weights or self.biases
+        return self.shape or ((len(given),) if given else None)
+
+    def build(self, event: Event) -> BoltzmannEnergy:
+        from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
+        from ebmkit.maths.enumeration import VALUES
+
+        weights, biases = (
+            None if given is None else torch.tensor(given, dtype=torch.float64) for given in (self.weights, self.biases)
+        )
+        return BoltzmannEnergy(event, VALUES[self.values], weights, biases)

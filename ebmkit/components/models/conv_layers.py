@@ -1,0 +1,76 @@
+"""Convolutions as a spec lists them, what they make of an image, and the lists that have a name. All without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from annotated_types import Ge
+
+from ebmkit.contracts.component import section
+from ebmkit.contracts.kinds import Event
+
+
+@section
+class ConvLayer:
+    """One convolution, with an activation behind it.
+
+    Parameters:
+        channels: how many feature maps it makes.
+        kernel: height and width of its window.
+        stride: how far the window moves; 2 halves the image.
+        padding: rows and columns of zeros around the image.
+    """
+
+    channels: Annotated[int, Ge(1)]
+    kernel: Annotated[int, Ge(1)] = 3
+    stride: Annotated[int, Ge(1)] = 1
+    padding: Annotated[int, Ge(0)] = 1
+
+
+class Architecture(NamedTuple):
+    """Convolutions, and the widths of the fully connected layers between them and the energy."""
+
+    layers: tuple[ConvLayer, ...]
+    dense: tuple[int, ...]
+
+
+def shape_after(layers: Sequence[ConvLayer], event: Event) -> tuple[int, int, int]:
+    """Channels, height and width behind the last layer. Raises a ValueError that says why there are none."""
+    if len(event) != 3:
+        raise ValueError(f"takes images of shape (channels, height, width), not states of shape {event}")
+    channels, height, width = event
+    for number, layer in enumerate(layers):
+        if layer.kernel > min(height, width) + 2 * layer.padding:
+            raise ValueError(
+                f"has nothing left of an image of {event[1]} x {event[2]}: layers[{number}], with kernel "
+                f"{layer.kernel} and padding {layer.padding}, gets {height} x {width}"
+            )
+        channels = layer.channels
+        height = (height + 2 * layer.padding - layer.kernel) // layer.stride + 1
+        width = (width + 2 * layer.padding - layer.kernel) // layer.stride + 1
+    return channels, height, width
+
+
+def _listed(*rows: tuple[int, int, int, int]) -> tuple[ConvLayer, ...]:
+    """Layers in the thesis's notation, (kernel, stride, padding) x channels."""
+    return tuple(ConvLayer(channels=c, kernel=k, stride=s, padding=p) for k, s, p, c in rows)
+
+
+#: What a spec gets that lists nothing: a small network that halves the image twice.
+SMALL = Architecture(_listed((3, 1, 1, 32), (4, 2, 1, 64), (4, 2, 1, 128)), ())
+
+#: Table 5.1 of the thesis: A for images of 28 x 28, B and C for 32 x 32. The text that this was taken from has lost the
+#: widths of cells which A and B share: the second, third and fifth convolution and the first dense layer. They are
+#: half of what C has there, as the width of the fourth convolution is, which can be read in all three columns.
+PRESETS = {
+    "thesis_a": Architecture(
+        _listed((3, 1, 1, 64), (4, 2, 1, 64), (4, 2, 1, 128), (3, 2, 1, 256), (4, 1, 0, 512)), (256,)
+    ),
+    "thesis_b": Architecture(
+        _listed((3, 1, 1, 64), (4, 2, 1, 64), (4, 2, 1, 128), (4, 2, 1, 256), (4, 1, 0, 512)), (256,)
+    ),
+    "thesis_c": Architecture(
+        _listed((3, 1, 1, 64), (4, 2, 1, 128), (4, 2, 1, 256), (4, 2, 1, 512), (4, 1, 0, 1024)), (512, 256)
+    ),
+}

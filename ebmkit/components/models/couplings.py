@@ -1,0 +1,41 @@
+"""Units of two values that act on each other, as a spec writes them. Checked without torch."""
+
+from __future__ import annotations
+
+from math import isclose
+from typing import Annotated, Literal, TypeAlias
+
+from annotated_types import MinLen
+
+from ebmkit.contracts.kinds import Model
+from ebmkit.maths.enumeration import ENUMERABLE
+
+#: {0, 1} or {-1, +1}.
+Values: TypeAlias = Literal["binary", "spin"]
+
+#: The rows of a symmetric matrix with a diagonal of zeros.
+Couplings: TypeAlias = Annotated[tuple[tuple[float, ...], ...], MinLen(1)]
+
+
+def check_couplings(rows: Couplings, units: int, name: str) -> None:
+    """Raise a ValueError that says why the parameter `name` does not couple so many units."""
+    if len(rows) != units:
+        raise ValueError(f"'{name}' has {len(rows)} rows, and there are {units} units")
+    for i, row in enumerate(rows):
+        if len(row) != units:
+            raise ValueError(f"'{name}': row {i} has {len(row)} numbers, and there are {units} units")
+        if row[i] != 0:
+            raise ValueError(f"'{name}': row {i} has {row[i]} on the diagonal, and no unit acts on itself")
+        for j in range(i):
+            if not isclose(row[j], rows[j][i], rel_tol=1e-9):
+                raise ValueError(
+                    f"'{name}' is not symmetric: row {i} has {row[j]} in column {j}, "
+                    f"row {j} has {rows[j][i]} in column {i}"
+                )
+
+
+def announce(model: Model, space: Values, units: int | None) -> None:
+    """Set on a model what follows from its parameters: its space, and what it offers where its states are few."""
+    object.__setattr__(model, "space", space)  # frozen, as every component: this is still its construction
+    if units is not None and units <= ENUMERABLE:
+        object.__setattr__(model, "offers", type(model).offers | {"sample_exact", "log_z"})

@@ -1,0 +1,62 @@
+"""The exponential family."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from annotated_types import MinLen
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.exponential_family import ExponentialFamilyEnergy
+
+
+@component("exponential_family")
+class ExponentialFamily(Model):
+    """An energy that is linear in its parameters: chosen statistics of a state, each with a weight.
+
+        E(x) = -theta . T(x)
+
+        linear     x_i
+        squares    x_i^2
+        quadratic  x_i x_j, i <= j
+        cubic      x_i^3
+        quartic    x_i^4
+
+    It begins as a standard normal (with `quartic` but neither `squares` nor `quadratic`, as exp(-sum x_i^4 / 4)).
+    Training may move theta to where the density cannot be normalised; `closed_form_score_matching` finds the best theta
+    without a step. `linear` with `quadratic` is every Gaussian.
+
+    Parameters:
+        statistics: names from the table above, each at most once. Something has to confine the density: `squares` or
+            `quadratic`, or `quartic`, without which `cubic` is refused.
+
+    Reference: Hyvarinen, "Some extensions of score matching", Computational Statistics and Data Analysis 51, 2007.
+
+    Example: model: {use: exponential_family, statistics: [linear, quadratic, quartic]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "statistics"})
+
+    statistics: Annotated[tuple[Literal["linear", "squares", "quadratic", "cubic", "quartic"], ...], MinLen(1)] = (
+        "linear",
+        "quadratic",
+    )
+
+    def __post_init__(self) -> None:
+        names = set(self.statistics)
+        if len(names) < len(self.statistics):
+            raise ValueError("a statistic is there twice")
+        if {"squares", "quadratic"} <= names:
+            raise ValueError("'quadratic' holds the statistics of 'squares' already")
+        if "cubic" in names and "quartic" not in names:
+            raise ValueError("'cubic' without 'quartic' is a density that grows without bound")
+        if not names & {"squares", "quadratic", "quartic"}:
+            raise ValueError("nothing confines the density: add 'squares', 'quadratic' or 'quartic'")
+
+    def build(self, event: Event) -> ExponentialFamilyEnergy:
+        from ebmkit.components.models.nets.exponential_family import ExponentialFamilyEnergy
+
+        return ExponentialFamilyEnergy(event, self.statistics)

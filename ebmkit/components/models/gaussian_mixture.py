@@ -1,0 +1,60 @@
+"""The Gaussian mixture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, Gt, MinLen
+
+from ebmkit.components.models.shape import check_shape
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.lazy import torch
+from ebmkit.maths.covariance import Covariance, check_mixture, covariance_matrix
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.gaussian_mixture import GaussianMixtureEnergy
+
+
+@component("gaussian_mixture")
+class GaussianMixture(Model):
+    """A mixture of Gaussians with exact normaliser, samples, gradient and noised marginals.
+
+        E(x) = -log sum_k exp(h_k - 1/2 (x - m_k)' C_k^-1 (x - m_k)),    h_k = log w_k - 1/2 log det C_k
+        log Z = d/2 log 2 pi,    for weights that sum to one
+
+    Weights, means and covariances are trained when the spec trains.
+
+    Parameters:
+        means: one list of coordinates a component.
+        covariances: one covariance a component, or a single one for all: a variance, a list of variances, or rows.
+        weights: positive, in any unit (they are divided by their sum); without them all components weigh the same.
+        shape: shape of a state, such as [1, 4, 4]; without it a state is a flat list.
+
+    Reference: Bishop, "Pattern recognition and machine learning", 2006, section 2.3.9.
+
+    Example: model: {use: gaussian_mixture, means: [[-5.0, -5.0], [5.0, 5.0]], covariances: [1.0], weights: [1.0, 4.0]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "sample_exact", "log_z", "noised", "modes"})
+
+    means: Annotated[tuple[Annotated[tuple[float, ...], MinLen(1)], ...], MinLen(1)] = ((-2.0, 0.0), (2.0, 0.0))
+    covariances: Annotated[tuple[Covariance, ...], MinLen(1)] = (1.0,)
+    weights: Annotated[tuple[Annotated[float, Gt(0)], ...], MinLen(1)] | None = None
+    shape: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] | None = None
+
+    def __post_init__(self) -> None:
+        check_mixture(self.means, self.covariances, self.weights)
+        check_shape(self.shape, len(self.means[0]))
+
+    def event(self) -> Event:
+        return self.shape or (len(self.means[0]),)
+
+    def build(self, event: Event) -> GaussianMixtureEnergy:
+        from ebmkit.components.models.nets.gaussian_mixture import GaussianMixtureEnergy
+
+        means = torch.tensor(self.means, dtype=torch.float64)
+        count, dimension = means.shape
+        weights = torch.tensor(self.weights or (1.0,) * count, dtype=torch.float64)
+        covariances = torch.stack([covariance_matrix(c, dimension) for c in self.covariances])
+        return GaussianMixtureEnergy(weights / weights.sum(), means, covariances.expand(count, -1, -1), event)

@@ -1,0 +1,75 @@
+"""Mixtures of energies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Gt, MinLen
+
+from ebmkit.components.models.banana import Banana
+from ebmkit.components.models.composition import (
+    ENERGY_AND_GRADIENT,
+    check_weights,
+    common_event,
+    common_refusal,
+    compose,
+)
+from ebmkit.components.models.ring import Ring
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.mixture import MixtureEnergy
+
+#: An ability of a mixture, and what every component needs for it: without log Z nobody knows whose turn it is to draw.
+PASSED_ON = {
+    **ENERGY_AND_GRADIENT,
+    "log_z": frozenset({"log_z"}),
+    "sample_exact": frozenset({"log_z", "sample_exact"}),
+}
+
+
+@component("mixture")
+class Mixture(Model):
+    """A mixture of models: likely is what any component finds likely.
+
+        every component offers log Z:  E(x) = -log sum_k w_k exp(-E_k(x)) / Z_k,    log Z = log sum_k w_k = 0
+        otherwise:                     E(x) = -log sum_k w_k exp(-E_k(x)),          log Z unknown
+
+    In the first case w_k is the probability of the k-th component, and the mixture offers log Z, and exact samples
+    where every component does. In the second w_k only scales an unnormalised density: the probability of the component
+    is proportional to w_k Z_k, and adding a constant to its energy changes it. One component without log Z decides that
+    for all. A gradient is offered where every component has one.
+
+    The weights and the parameters of the components are trained when the spec trains; log Z_k follows them.
+
+    Parameters:
+        components: the models; those that fix the shape of a state must agree, the others take it.
+        weights: w, positive, in any unit (they are divided by their sum); without them all components weigh the same.
+
+    Reference: Du, Li and Mordatch, "Compositional visual generation with energy based models", arXiv:2004.06030
+    (concept disjunction).
+
+    Example: model: {use: mixture, components: [banana, {use: ring, radius: 5.0}], weights: [1.0, 3.0]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"energy"})
+
+    components: Annotated[tuple[Model, ...], MinLen(1)] = (Banana(), Ring())
+    weights: Annotated[tuple[Annotated[float, Gt(0)], ...], MinLen(1)] | None = None
+
+    def __post_init__(self) -> None:
+        check_weights(self.weights, self.components)
+        compose(self, self.components, PASSED_ON)
+
+    def event(self) -> Event | None:
+        return common_event(self.components)
+
+    def refusal(self, event: Event) -> str | None:
+        return common_refusal(self.components, event)
+
+    def build(self, event: Event) -> MixtureEnergy:
+        from ebmkit.components.models.nets.mixture import MixtureEnergy
+
+        parts = [component.build(event) for component in self.components]
+        return MixtureEnergy(parts, self.weights or [1.0] * len(parts), normalised="log_z" in self.offers)

@@ -1,0 +1,49 @@
+"""The multilayer perceptron."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Ge, Gt
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.mlp import MLPEnergy
+
+
+@component("mlp")
+class MLP(Model):
+    """A fully connected energy on top of a quadratic base, which keeps chains from running away.
+
+        E(x) = f(x) + |x|^2 / (2 base_scale^2),    f = linear o activation o linear o ... o linear
+
+    A state of any shape is flattened. A network alone confines nothing: exp(-f) need not be integrable.
+
+    Parameters:
+        hidden: width of each hidden layer; an empty list makes f linear.
+        activation: what stands between the layers. `relu` bends sharply and has no curvature between its bends.
+        base_scale: standard deviation of the Gaussian base, larger than the data; null takes the base away.
+        spectral_norm: divide every weight by an estimate of its largest singular value, so that f does not become
+            steep, whatever is learnt: no steeper than the product of the activations' slopes.
+        power_iterations: how many steps of the power method follow the singular value in each training pass. While
+            chains run nothing moves.
+
+    Reference: Du and Mordatch, "Implicit generation and modeling with energy-based models", arXiv:1903.08689; Miyato et
+    al., "Spectral normalization for generative adversarial networks", arXiv:1802.05957.
+
+    Example: model: {use: mlp, hidden: [128, 128], activation: silu}
+    """
+
+    hidden: tuple[Annotated[int, Ge(1)], ...] = (128, 128)
+    activation: Literal["silu", "softplus", "gelu", "tanh", "relu"] = "silu"
+    base_scale: Annotated[float, Gt(0)] | None = 2.0
+    spectral_norm: bool = False
+    power_iterations: Annotated[int, Ge(1)] = 1
+
+    def build(self, event: Event) -> MLPEnergy:
+        from ebmkit.components.models.nets.mlp import MLPEnergy
+
+        power_iterations = self.power_iterations if self.spectral_norm else None
+        return MLPEnergy(event, self.hidden, self.activation, self.base_scale, power_iterations)

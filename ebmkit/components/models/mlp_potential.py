@@ -1,0 +1,56 @@
+"""The multilayer perceptron as a potential."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from annotated_types import Ge, MinLen
+
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model, Schedule
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.noised_network import NoisedPotential
+
+
+@component("mlp_potential")
+class MLPPotential(Model):
+    """The energies of noised data by a fully connected network, which is told the noise level: `mlp_score`'s twin.
+
+        E(x, sigma) = |x - center|^2 / (2 spread^2) - scale / sigma g((x - center) / spread, log sigma)
+        s = -dE/dx,    spread = sqrt(sigma^2 + scale^2)
+
+    The first term is the energy of a Gaussian that is fitted to the data and noised; g is what is learnt, and its
+    gradient stands where `mlp_score` has F. A score costs a forward and a backward pass, and is a gradient. On a
+    process in time, x is x_t / signal and sigma = noise / signal. A state of any shape is flattened.
+
+    Parameters:
+        schedule: the noise levels, or the process in time, that objective and sampler have too.
+        hidden: width of each hidden layer.
+        activation: what stands between the layers; smooth, because the gradient is what is learnt.
+        classes: how many labels there are, for an energy of the data given a label; null learns without labels.
+
+    Reference: Salimans and Ho, "Should EBMs model the energy or the score?", EBM workshop at ICLR, 2021; Karras et al.,
+    "Elucidating the design space of diffusion-based generative models", arXiv:2206.00364 (the scaling).
+
+    Example: model: {use: mlp_potential, schedule: {use: geometric, sigma_max: 5.0}, hidden: [128, 128]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "score"})
+
+    schedule: Schedule = Geometric()
+    hidden: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (128, 128, 128)
+    activation: Literal["silu", "softplus", "gelu", "tanh"] = "silu"
+    classes: Annotated[int, Ge(1)] | None = None
+
+    @property
+    def labelled(self) -> bool:
+        return self.classes is not None
+
+    def build(self, event: Event) -> NoisedPotential:
+        from ebmkit.components.models.nets.noised_dense import DensePotential
+        from ebmkit.components.models.nets.noised_network import NoisedPotential
+
+        network = DensePotential(event, 1, self.hidden, self.activation, self.classes)
+        return NoisedPotential(self.schedule, event, network, self.classes)

@@ -1,0 +1,58 @@
+"""The multilayer perceptron as a score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from annotated_types import Ge, MinLen
+
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model, Schedule
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.noised_network import NoisedScore
+
+
+@component("mlp_score")
+class MLPScore(Model):
+    """The scores of noised data by a fully connected network, which is told the noise level.
+
+        s(x, sigma) = -(x - center) / (sigma^2 + scale^2) + scale / (sigma spread) F((x - center) / spread, log sigma)
+        spread = sqrt(sigma^2 + scale^2)
+
+    The first term is the score of a Gaussian that is fitted to the data and noised; F is what is learnt. On a process
+    in time, x and s are those of x_t / signal, with sigma = noise / signal. The field need not be the gradient of an
+    energy; that of `mlp_potential` is. A state of any shape is flattened.
+
+    Parameters:
+        schedule: the noise levels, or the process in time, that objective and sampler have too.
+        hidden: width of each hidden layer.
+        activation: what stands between the layers.
+        classes: how many labels there are, for a score of the data given a label; null learns without labels.
+
+    Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600;
+    Karras et al., "Elucidating the design space of diffusion-based generative models", arXiv:2206.00364 (the scaling).
+
+    Example: model: {use: mlp_score, schedule: {use: geometric, sigma_max: 5.0}, hidden: [128, 128]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"score"})
+
+    schedule: Schedule = Geometric()
+    hidden: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (128, 128, 128)
+    activation: Literal["silu", "softplus", "gelu", "tanh", "relu"] = "silu"
+    classes: Annotated[int, Ge(1)] | None = None
+
+    @property
+    def labelled(self) -> bool:
+        return self.classes is not None
+
+    def build(self, event: Event) -> NoisedScore:
+        from math import prod
+
+        from ebmkit.components.models.nets.noised_dense import DenseScore
+        from ebmkit.components.models.nets.noised_network import NoisedScore
+
+        network = DenseScore(event, prod(event), self.hidden, self.activation, self.classes)
+        return NoisedScore(self.schedule, event, network, self.classes)

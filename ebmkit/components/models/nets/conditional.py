@@ -1,0 +1,100 @@
+"""Networks that take a noise level, or a time, beside x."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from ebmkit.contracts.kinds import Schedule
+from ebmkit.maths.process import check, signal_and_noise
+
+#: A noise level or a time, for all states or for each.
+Level: TypeAlias = float | Tensor
+
+
+class Conditional(nn.Module):
+    """The scores of noised data, one for each level: `s(x, level) = d log q_level(x) / dx`.
+
+    A level is a sigma or a time, as `schedule` says: a number, with which chains are quickest, or a tensor `()` for all
+    states, or one of `(B,)` with a level for each.
+    """
+
+    #: Of a schedule of noise levels, those. They follow from the data, as the schedule does, and are not saved.
+    levels: Tensor | None
+
+    def __init__(self, schedule: Schedule, classes: int | None = None) -> None:
+        super().__init__()
+        self.schedule = schedule
+        #: How many labels there are, for a network that is told them.
+        self.classes = classes
+        self.register_buffer("levels", self._levels(), persistent=False)
+
+    def meet(self, data: Tensor, labels: Tensor | None = None) -> None:
+        """Told once, before anything else, which data it will be trained on; these may be on another device."""
+        self.schedule = self.schedule.fitted(data)
+        check(self.schedule)
+        if self.levels is not None:
+            self.levels = self.schedule.levels().to(self.levels)
+        self.check_labels(labels)
+
+    def check_labels(self, labels: Tensor | None) -> None:
+        """Raise a ValueError if there is a label that the network has no place for."""
+        if self.classes is not None and labels is not None:
+            low, high = map(int, labels.aminmax())
+            if low < 0 or high >= self.classes:
+                wrong, last = low if low < 0 else high, self.classes - 1
+                raise ValueError(f"there is a label {wrong}, and 'classes' is {self.classes}: labels are 0 to {last}")
+
+    @abstractmethod
+    def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
+        """`(B, *event)`, differentiable in the parameters, and in x where that is asked for."""
+
+    def prior_mean(self) -> Tensor | float:
+        """The mean of the law that sampling begins with, as far as it is known: for one state, or a number."""
+        return 0.0
+
+    def noise_at(self, level: Level, x: Tensor) -> tuple[Any, Any]:
+        """Signal and noise at a level, plain numbers or in a shape that multiplies states like `x`."""
+        if not isinstance(level, Tensor):
+            return signal_and_noise(self.schedule, level)
+        if self.schedule.conditioning == "sigma":
+            signal, noise = torch.ones_like(level), level
+        else:
+            signal, noise = self.schedule.at(level)
+        shape = [-1, *[1] * (x.dim() - 1)] if level.dim() else []
+        return signal.to(x).view(shape), noise.to(x).view(shape)  # levels may be more precise than states
+
+    def _levels(self) -> Tensor | None:
+        if self.schedule.conditioning != "sigma":
+            return None
+        unknown = self.schedule.needs_data
+        levels = torch.full((self.schedule.count,), torch.nan) if unknown else self.schedule.levels()
+        return levels.to(torch.get_default_dtype())
+
+
+def score_of_energy(module: nn.Module, x: Tensor, level: Level, labels: Tensor | None) -> Tensor:
+    """Minus the gradient in x of `module(x, level, labels)`; with a graph where gradients are asked for."""
+    wanted = torch.is_grad_enabled()
+    with torch.enable_grad():
+        point = x if wanted and x.requires_grad else x.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(module(point, level, labels).sum(), point, create_graph=wanted)
+    return -gradient
+
+
+class Labelled(Conditional):
+    """A network whose states have labels: what a chain sees, which knows nothing of them."""
+
+    def __init__(self, module: Conditional, labels: Tensor) -> None:
+        super().__init__(module.schedule)
+        self.module = module
+        self.levels = module.levels
+        self.labels = labels
+
+    def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
+        return self.module.score(x, level, self.labels)
+
+    def prior_mean(self) -> Tensor | float:
+        return self.module.prior_mean()

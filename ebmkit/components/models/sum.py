@@ -1,0 +1,62 @@
+"""Products of experts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Gt, MinLen
+
+from ebmkit.components.models.composition import (
+    ENERGY_AND_GRADIENT,
+    check_weights,
+    common_event,
+    common_refusal,
+    compose,
+)
+from ebmkit.components.models.double_well import DoubleWell
+from ebmkit.components.models.ring import Ring
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.sum import SumEnergy
+
+
+@component("sum")
+class Sum(Model):
+    """A product of experts: likely is what every component finds likely.
+
+        E(x) = sum_k w_k E_k(x),    p(x) = prod_k p_k(x)^w_k / Z
+
+    It offers an energy, and a gradient where every component has one. Its normaliser does not follow from theirs, so it
+    offers neither log Z nor exact samples. The components are trained when the spec trains, the weights are not.
+
+    Parameters:
+        components: the models; those that fix the shape of a state must agree, the others take it.
+        weights: w, one positive number a component; without them all are 1.
+
+    Reference: Hinton, "Training products of experts by minimizing contrastive divergence", Neural Computation 14, 2002.
+
+    Example: model: {use: sum, components: [ring, {use: double_well, barrier: 2.0}], weights: [1.0, 0.5]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"energy"})
+
+    components: Annotated[tuple[Model, ...], MinLen(1)] = (Ring(), DoubleWell())
+    weights: Annotated[tuple[Annotated[float, Gt(0)], ...], MinLen(1)] | None = None
+
+    def __post_init__(self) -> None:
+        check_weights(self.weights, self.components)
+        compose(self, self.components, ENERGY_AND_GRADIENT)
+
+    def event(self) -> Event | None:
+        return common_event(self.components)
+
+    def refusal(self, event: Event) -> str | None:
+        return common_refusal(self.components, event)
+
+    def build(self, event: Event) -> SumEnergy:
+        from ebmkit.components.models.nets.sum import SumEnergy
+
+        parts = [component.build(event) for component in self.components]
+        return SumEnergy(parts, self.weights or [1.0] * len(parts))

@@ -1,0 +1,53 @@
+"""Models at a temperature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Gt
+
+from ebmkit.components.models.composition import ENERGY_AND_GRADIENT, common_event, common_refusal, compose
+from ebmkit.components.models.double_well import DoubleWell
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.tempered import TemperedEnergy
+
+
+@component("tempered")
+class Tempered(Model):
+    """A model at another temperature: hot chains cross barriers, cold ones settle in the wells.
+
+        p(x) = exp(-E(x) / T) / Z(T)
+
+    It offers an energy, and a gradient where the model has one. Z(T) does not follow from Z(1), so it offers neither
+    log Z nor exact samples. The model's parameters are trained when the spec trains, the temperature is not.
+
+    Parameters:
+        model: the model, whose own temperature is 1.
+        temperature: T; above 1 flattens the density, below 1 sharpens it.
+
+    Reference: Marinari and Parisi, "Simulated tempering: a new Monte Carlo scheme", Europhysics Letters 19, 1992.
+
+    Example: model: {use: tempered, model: {use: double_well, barrier: 10.0}, temperature: 4.0}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"energy"})
+
+    model: Model = DoubleWell()
+    temperature: Annotated[float, Gt(0)] = 1.0
+
+    def __post_init__(self) -> None:
+        compose(self, (self.model,), ENERGY_AND_GRADIENT)
+
+    def event(self) -> Event | None:
+        return common_event((self.model,))
+
+    def refusal(self, event: Event) -> str | None:
+        return common_refusal((self.model,), event)
+
+    def build(self, event: Event) -> TemperedEnergy:
+        from ebmkit.components.models.nets.tempered import TemperedEnergy
+
+        return TemperedEnergy(self.model.build(event), self.temperature)

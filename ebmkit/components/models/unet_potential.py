@@ -1,0 +1,64 @@
+"""The U-shaped network as a potential."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, MinLen
+
+from ebmkit.components.models.unet_layers import check_channels, other_image
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model, Schedule
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.noised_network import NoisedPotential
+
+
+@component("unet_potential")
+class UNetPotential(Model):
+    """The energies of noised images by a U-shaped convolutional network: `unet_score`'s twin.
+
+        E(x, sigma) = |x - center|^2 / (2 spread^2) - scale / sigma g((x - center) / spread, log sigma)
+        s = -dE/dx,    g(u) = u . F(u) / sqrt(d),    spread = sqrt(sigma^2 + scale^2)
+
+    As in `mlp_potential`, where g is how well the image that a network F draws agrees with the one that it was shown. A
+    state has shape (channels, height, width).
+
+    Parameters:
+        schedule: the noise levels, or the process in time, that objective and sampler have too.
+        channels: feature maps at full size, a multiple of 8.
+        multipliers: how many times as many there are at each size; every entry but the first halves the image.
+        blocks: residual blocks at each size, on the way down and on the way up.
+        classes: how many labels there are, for an energy of the data given a label; null learns without labels.
+
+    Reference: Salimans and Ho, "Should EBMs model the energy or the score?", EBM workshop at ICLR, 2021; Du et al.,
+    "Reduce, reuse, recycle", arXiv:2302.11552 (energies from networks of this form).
+
+    Example: model: {use: unet_potential, schedule: {use: geometric, sigma_max: 10.0}, multipliers: [1, 2]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "score"})
+
+    schedule: Schedule = Geometric()
+    channels: Annotated[int, Ge(8)] = 32
+    multipliers: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (1, 2)
+    blocks: Annotated[int, Ge(1)] = 1
+    classes: Annotated[int, Ge(1)] | None = None
+
+    def __post_init__(self) -> None:
+        check_channels(self.channels)
+
+    @property
+    def labelled(self) -> bool:
+        return self.classes is not None
+
+    def refusal(self, event: Event) -> str | None:
+        return other_image(event, self.multipliers)
+
+    def build(self, event: Event) -> NoisedPotential:
+        from ebmkit.components.models.nets.noised_network import NoisedPotential
+        from ebmkit.components.models.nets.unet import UNetPotential
+
+        network = UNetPotential(event, self.channels, self.multipliers, self.blocks, self.classes)
+        return NoisedPotential(self.schedule, event, network, self.classes)

@@ -1,0 +1,64 @@
+"""The U-shaped network as a score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, MinLen
+
+from ebmkit.components.models.unet_layers import check_channels, other_image
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Model, Schedule
+
+if TYPE_CHECKING:
+    from ebmkit.components.models.nets.noised_network import NoisedScore
+
+
+@component("unet_score")
+class UNetScore(Model):
+    """The scores of noised images by a U-shaped convolutional network, which is told the noise level.
+
+        s(x, sigma) = -(x - center) / (sigma^2 + scale^2) + scale / (sigma spread) F((x - center) / spread, log sigma)
+        spread = sqrt(sigma^2 + scale^2)
+
+    As in `mlp_score`, with a network F that sees an image at several sizes. A state has shape (channels,
+    height, width).
+
+    Parameters:
+        schedule: the noise levels, or the process in time, that objective and sampler have too.
+        channels: feature maps at full size, a multiple of 8.
+        multipliers: how many times as many there are at each size; every entry but the first halves the image.
+        blocks: residual blocks at each size, on the way down and on the way up.
+        classes: how many labels there are, for a score of the data given a label; null learns without labels.
+
+    Reference: Ronneberger et al., "U-Net: convolutional networks for biomedical image segmentation", arXiv:1505.04597;
+    Ho et al., "Denoising diffusion probabilistic models", arXiv:2006.11239; Karras et al., arXiv:2206.00364 (scaling).
+
+    Example: model: {use: unet_score, schedule: {use: geometric, sigma_max: 10.0}, multipliers: [1, 2]}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"score"})
+
+    schedule: Schedule = Geometric()
+    channels: Annotated[int, Ge(8)] = 32
+    multipliers: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (1, 2)
+    blocks: Annotated[int, Ge(1)] = 1
+    classes: Annotated[int, Ge(1)] | None = None
+
+    def __post_init__(self) -> None:
+        check_channels(self.channels)
+
+    @property
+    def labelled(self) -> bool:
+        return self.classes is not None
+
+    def refusal(self, event: Event) -> str | None:
+        return other_image(event, self.multipliers)
+
+    def build(self, event: Event) -> NoisedScore:
+        from ebmkit.components.models.nets.noised_network import NoisedScore
+        from ebmkit.components.models.nets.unet import UNet
+
+        network = UNet(event, self.channels, self.multipliers, self.blocks, self.classes)
+        return NoisedScore(self.schedule, event, network, self.classes)

@@ -1,0 +1,56 @@
+"""Gaussian noise around data."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Gt
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Noise
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.components.noise.nets.conditional_gaussian import ConditionalGaussian
+
+RELATIVE = 0.5
+
+
+@component("conditional_gaussian")
+class ConditionalGaussianNoise(Noise):
+    """A Gaussian around the point that it is contrasted with.
+
+        p(y | x) = N(y; x, sigma^2 I)
+
+    Neither far nor near noise teaches much: points that are far apart are told apart at a glance, and between points
+    that are near each other the model hardly changes.
+
+    Parameters:
+        sigma: its standard deviation; without it, that of the data times `relative`.
+        relative: factor of the data's standard deviation, the root of their mean variance.
+
+    Reference: Ceylan and Gutmann, "Conditional noise-contrastive estimation of unnormalised models", arXiv:1806.03664.
+
+    Example: objective: {use: conditional_nce, noise: {use: conditional_gaussian, sigma: 0.3}}
+    """
+
+    offers: ClassVar[frozenset[str]] = frozenset({"conditional", "normalised"})
+
+    sigma: Annotated[float, Gt(0)] | None = None
+    relative: Annotated[float, Gt(0)] = RELATIVE
+
+    def __post_init__(self) -> None:
+        if self.sigma is not None and self.relative != RELATIVE:
+            raise ValueError("'relative' is a part of the data's spread, and 'sigma' is given: give one of them")
+
+    def build(self, event: Event, data: Tensor) -> ConditionalGaussian:
+        from ebmkit.components.noise.nets.conditional_gaussian import ConditionalGaussian
+
+        if self.sigma is not None:
+            return ConditionalGaussian(self.sigma)
+        spread = sqrt(float(data.flatten(1).double().var(0).mean()))
+        if not spread > 0:
+            raise ValueError("the data do not vary, so that no part of their spread is left: give 'sigma'")
+        return ConditionalGaussian(self.relative * spread)

@@ -1,0 +1,65 @@
+"""A frozen copy of the model as a noise density."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Generator, Tensor, nn
+
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.context import Context
+from ebmkit.contracts.kinds import Sampler
+from ebmkit.contracts.modules.density import Density
+from ebmkit.contracts.modules.starts import Starts
+
+
+class SnapshotDensity(Density):
+    """`exp(-E_m)`, unnormalised, with the weights that the model had when it was last copied."""
+
+    #: The copy, which is made when it meets the model.
+    model: nn.Module
+    #: A state, for its shape, device and dtype.
+    origin: Tensor
+
+    def __init__(self, sampler: Sampler, starts: Starts, interval: int, event: tuple[int, ...]) -> None:
+        super().__init__()
+        self.sampler = sampler
+        self.starts = starts
+        self.interval = interval
+        self.register_buffer("origin", torch.zeros(event), persistent=False)
+
+    def meet(self, model: nn.Module) -> None:
+        self.model = copy.deepcopy(model).eval().requires_grad_(False)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        energy: Tensor = self.model(x)
+        return -energy
+
+    def sample(self, n: int, rng: Generator) -> Tensor:
+        return run_chain(
+            self.sampler, self.model, self.starts.draw(self.origin.expand(n, *self.origin.shape), rng), rng
+        ).x
+
+    def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
+        like = batch if count == len(batch) else batch[torch.arange(count, device=batch.device) % len(batch)]
+        start = self.starts.draw(like, context.rng)
+        # Where a copy is due, the model itself is what it will be a copy of. It is made behind the model's pass: a
+        # chain that is broken off has then moved nothing, and the copy has the spectral norms of that pass.
+        x = context.chain(self.sampler, model if self._is_due(context.step) else self.model, start, traced=True)
+        self.starts.keep(x)
+        return x
+
+    @property
+    def age(self) -> Tensor | None:
+        """How many draws ago the chains drawn last were kept, for starts that remember."""
+        return self.starts.age
+
+    @torch.no_grad()
+    def follow(self, model: nn.Module, step: int) -> None:
+        if self._is_due(step):
+            for mine, theirs in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
+                mine.copy_(theirs)
+
+    def _is_due(self, step: int) -> bool:
+        return (step - 1) % self.interval == 0

@@ -1,0 +1,70 @@
+"""Self-adapting noise-contrastive estimation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge
+
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.inits.replay import Replay
+from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Init, Loss, Model, Objective, Sampler
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+    from ebmkit.components.objectives.nets.contrast import Contrast
+
+
+@component("adaptive_nce")
+class AdaptiveNCE(Objective):
+    """Tell data from the model's own samples by logistic regression, the model being a copy renewed every K steps.
+
+        L = E_data[softplus(-G(x))] + E_m[softplus(G(x))],    G(x) = E_m(x) - E(x)
+
+    This is `adaptive_bregman` with the generator `logistic`. With K = 1 the gradient is one half of that of maximum
+    likelihood. The energy is learnt up to a constant: unlike `nce` it does not normalise itself.
+
+    Parameters:
+        interval: K, training steps between two copies of the model.
+        sampler: draws from the copy; one chain per data point. For images the thesis takes a gradient step of 1 and
+            noise of its own, `{use: langevin, steps: 100, step_size: 1.0, noise_std: 0.005}`.
+        init: where those chains begin.
+        energy_l2: factor of a penalty that keeps energies near zero, E_data[E^2] + E_m[E^2]; 0 is pure contrast.
+        control_variate: add a term of mean zero under the copy (Stein's) that takes scatter out of the gradient; see
+            `adaptive_bregman`.
+
+    Reference: Xu, "Self-adapting noise-contrastive estimation for energy-based models", thesis, Tsinghua 2022,
+    algorithm 3.1, where `t + 1 % K` is to be read as `(t + 1) % K`.
+
+    Example: objective: {use: adaptive_nce, interval: 5}
+    """
+
+    interval: Annotated[int, Ge(1)] = 5
+    sampler: Sampler = Langevin(steps=20, step_size=0.003)
+    init: Init = Replay(rejuvenation=0.01)
+    energy_l2: Annotated[float, Ge(0)] = 0.01
+    control_variate: bool = False
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        return self._general().refusal(event, model)
+
+    def extras(self, event: Event, data: Tensor) -> Contrast:
+        return self._general().extras(event, data)
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        return self._general().loss(model, batch, context)
+
+    def _general(self) -> AdaptiveBregman:
+        return AdaptiveBregman(
+            generator=Logistic(),
+            interval=self.interval,
+            sampler=self.sampler,
+            init=self.init,
+            energy_l2=self.energy_l2,
+            control_variate=self.control_variate,
+        )

@@ -1,0 +1,55 @@
+"""Bregman ratio matching."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+from annotated_types import Gt
+
+from ebmkit.components.bregman.logistic import Logistic
+from ebmkit.components.noise.gaussian import GaussianNoise
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Bregman, Event, Loss, Noise, Objective
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+    from ebmkit.components.objectives.nets.contrast import Contrast
+    from ebmkit.contracts.modules.density import Density
+
+
+@component("bregman")
+class BregmanRatioMatching(Objective):
+    """Match the density ratio of model to noise with that of data to noise, under any Bregman divergence.
+
+        L = E_noise[S0(u(x))] - E_data[S1(u(x))],    log u(x) = -E(x) - log Z - log p_noise(x)
+        S0(u) = u psi'(u) - psi(u),    S1(u) = psi'(u)
+
+    Parameters:
+        generator: the convex psi; `logistic` with the same `noise_ratio` makes this `nce`.
+        noise: what the data are contrasted with; it must cover them.
+        noise_ratio: noise samples per data point (at least one sample a batch).
+        learn_log_z: learn log Z beside the model; without it the model has to normalise itself.
+
+    Reference: Gutmann and Hirayama, arXiv:1202.3727; Xu, thesis, Tsinghua 2022, section 4.2.
+
+    Example: objective: {use: bregman, generator: logistic, noise_ratio: 1.0}
+    """
+
+    generator: Bregman = Logistic()
+    noise: Noise = GaussianNoise()
+    noise_ratio: Annotated[float, Gt(0)] = 1.0
+    learn_log_z: bool = True
+
+    def extras(self, event: Event, data: Tensor) -> Contrast:
+        from ebmkit.components.objectives.nets.contrast import Contrast
+
+        return Contrast(cast("Density", self.noise.build(event, data)), self.learn_log_z)
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        contrast = cast("Contrast", context.extras)
+        count = max(1, round(self.noise_ratio * len(batch)))
+        log_u = contrast.log_ratios(model, batch, count, context)
+        value = self.generator.s0(log_u.noise).mean() - self.generator.s1(log_u.data).mean()
+        return Loss(value, {"log_z": contrast.log_z.detach(), **log_u.metrics()})

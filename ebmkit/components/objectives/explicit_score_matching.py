@@ -1,0 +1,61 @@
+"""Score matching where the score of the data is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Loss, Model, Objective, Space
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+
+
+@component("explicit_score_matching")
+class ExplicitScoreMatching(Objective):
+    """Match the model's score with that of a known target, at data points. For teaching and tests.
+
+        L = 1/2 E |s(x) - s_target(x)|^2,    s = -dE/dx
+
+    Half the Fisher divergence from data to model, where the target is the law of the data.
+
+    Parameters:
+        target: the model that the data follow; its parameters stay as they are.
+
+    Reference: Hyvarinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005, equation 2.
+
+    Example: objective: {use: explicit_score_matching, target: {use: gaussian, mean: [1.0], covariance: 0.5}}
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+    needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+
+    target: Model = GaussianMixture()
+
+    def __post_init__(self) -> None:
+        name = self.target.component_name
+        if lacking := sorted(self.needs - self.target.offers):
+            raise ValueError(f"model '{name}' has no score: it does not offer '{', '.join(lacking)}'")
+        if self.target.space != "real" or self.target.conditioning is not None:
+            raise ValueError(f"model '{name}' has no score in x alone, on real states")
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        fixed = self.target.event()
+        if fixed is not None and fixed != event:
+            return f"has a target on states of shape {fixed}, the model lives on states of shape {event}"
+        if reason := self.target.refusal(event):
+            return f"has a target that does not fit: model '{self.target.component_name}' {reason}"
+        return None
+
+    def extras(self, event: Event, data: Tensor) -> nn.Module:
+        return self.target.build(event).requires_grad_(False).eval()
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        from ebmkit.maths.laplacian import gradient
+
+        assert context.extras is not None
+        off = (gradient(model, batch)[1] - gradient(context.extras, batch)[1].detach()).flatten(1)
+        return Loss(off.square().sum(1).mean() / 2, {})

@@ -1,0 +1,50 @@
+"""Score matching without derivatives in x."""
+
+from __future__ import annotations
+
+from math import prod, sqrt
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Gt
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Loss, Objective, Space
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+
+
+@component("finite_difference_score_matching")
+class FiniteDifferenceScoreMatching(Objective):
+    """Sliced score matching with differences of energies for derivatives: three forward passes, and nothing else.
+
+        L = d / eps^2 E[1/2 (1/2 (E(x + v) - E(x - v)))^2 - (E(x + v) + E(x - v) - 2 E(x))],    |v| = eps
+
+    v is uniform on its sphere. The error against `sliced_score_matching` (projections on the sphere, not variance
+    reduced) falls with eps^2. What rounding adds grows with 1/eps^2, and with the size of the energies.
+
+    Parameters:
+        eps: length of a step: small against the detail of the data, and not below 0.01 in float32.
+
+    Reference: Pang, Xu, Li, Song, Ermon and Zhu, "Efficient learning of generative models via finite-difference score
+    matching", arXiv:2007.03317.
+
+    Example: objective: {use: finite_difference_score_matching, eps: 0.1}
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+
+    eps: Annotated[float, Gt(0)] = 0.05
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        from ebmkit.maths import probes
+
+        d = prod(batch.shape[1:])
+        v = self.eps / sqrt(d) * probes.draw_probes("sphere", batch, 1, context.rng)[0]
+        ahead, here, behind = model(torch.cat([batch + v, batch, batch - v])).chunk(3)
+        slope, bend = (ahead - behind) / 2, ahead + behind - 2 * here
+        scale = d / self.eps**2
+        return Loss(scale * (slope.square() / 2 - bend).mean(), {"trace": -scale * bend.detach().mean()})

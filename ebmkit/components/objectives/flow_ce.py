@@ -1,0 +1,59 @@
+"""Flow contrastive estimation."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+
+from annotated_types import Gt
+
+from ebmkit.components.noise.flow import FlowNoise
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Loss, Noise, Objective, Space
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+    from ebmkit.components.objectives.nets.contrastive_contest import ContrastiveContest
+    from ebmkit.contracts.modules.density import Density
+
+
+@component("flow_ce")
+class FlowCE(Objective):
+    """Tell data from a normalising flow, which learns to make that hard; both become the data.
+
+        min_theta max_phi J,    J = E_data[softplus(-G(x))] + r E_phi[softplus(G(x))]
+        G(x) = -E(x) - log Z - log p_phi(x) - log r
+
+    The flow begins where maximum likelihood has brought it, and is moved through its samples and through its density.
+
+    Parameters:
+        noise: p_phi; noise that learns.
+        noise_ratio: r, noise samples per data point (at least one sample a batch).
+
+    Reference: Gao, Nijkamp, Kingma, Xu, Dai and Wu, "Flow contrastive estimation of energy-based models",
+    arXiv:1912.00589.
+
+    Example: objective: {use: flow_ce, noise: {use: flow, transforms: 1, steps: 20}}
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+    needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+    noise_needs: ClassVar[frozenset[str]] = frozenset({"density", "normalised", "learnable"})
+
+    noise: Noise = FlowNoise()
+    noise_ratio: Annotated[float, Gt(0)] = 1.0
+
+    def extras(self, event: Event, data: Tensor) -> ContrastiveContest:
+        from ebmkit.components.objectives.nets.contrastive_contest import ContrastiveContest
+
+        return ContrastiveContest(cast("Density", self.noise.build(event, data)))
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        r, softplus = self.noise_ratio, torch.nn.functional.softplus
+        contest = cast("ContrastiveContest", context.extras)
+        log_u = contest.log_ratios(model, batch, max(1, round(r * len(batch))), context)
+        value = softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()
+        return Loss(value, {"log_z": contest.log_z.detach(), **log_u.metrics()}, rival=-value)

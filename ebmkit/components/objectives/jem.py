@@ -1,0 +1,76 @@
+"""Joint energy models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+
+from annotated_types import Ge
+
+from ebmkit.components.inits.replay import Replay
+from ebmkit.components.objectives.mle import MLE
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+    from ebmkit.components.models.nets.classifier import Classifying
+    from ebmkit.contracts.modules.starts import Starts
+
+
+@component("jem")
+class JEM(Objective):
+    """Teach one network to classify and to generate: the likelihood of points together with their labels.
+
+        -log p(x, y) = -log p(y | x) - log p(x),    p(y | x) = softmax f(x),    E(x) = -log sum_y exp f(x)[y]
+        L = E_data[-log softmax f(x)[y]] + weight L_mle(x)
+
+    The first term is plain cross-entropy, the second `mle` with the same sampler, init and energy_l2.
+
+    Parameters:
+        weight: factor of the generative term; 0 is a plain classifier, without chains.
+        sampler: draws from the model; one chain per data point.
+        init: where those chains begin.
+        energy_l2: factor of a penalty that keeps energies near zero, inside the generative term.
+        input_noise: standard deviation of Gaussian noise that is added to the data points of every batch, so that less
+            is learnt by heart; 0 adds none.
+
+    Reference: Grathwohl et al., "Your classifier is secretly an energy based model and you should treat it like one",
+    arXiv:1912.03263.
+
+    Example: objective: {use: jem, weight: 1.0, sampler: {use: langevin, steps: 20, step_size: 0.01}}
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "logits"})
+    needs_labels: ClassVar[bool] = True
+
+    weight: Annotated[float, Ge(0)] = 1.0
+    sampler: Sampler = Langevin(steps=20)
+    init: Init = Replay()
+    energy_l2: Annotated[float, Ge(0)] = 0.1
+    input_noise: Annotated[float, Ge(0)] = 0.0
+
+    def extras(self, event: Event, data: Tensor) -> Starts:
+        return self.init.build(event)
+
+    def check_labels(self, model: nn.Module, batch: Tensor, labels: Tensor) -> None:
+        classes = cast("Classifying", model).logits(batch).shape[1]
+        low, high = labels.aminmax()
+        if low < 0 or high >= classes:
+            wrong = int(low if low < 0 else high)
+            raise ValueError(f"there is a label {wrong}, and the model has {classes} classes: 0 to {classes - 1}")
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        assert context.labels is not None  # resolve promised
+        if self.input_noise:
+            batch = batch.add(torch.empty_like(batch).normal_(generator=context.rng), alpha=self.input_noise)
+        logits = cast("Classifying", model).logits(batch)
+        cross_entropy = torch.nn.functional.cross_entropy(logits, context.labels)
+        if not self.weight:
+            return Loss(cross_entropy, {"cross_entropy": cross_entropy.detach()})
+        generative = MLE(sampler=self.sampler, init=self.init, energy_l2=self.energy_l2).loss(model, batch, context)
+        metrics = {"cross_entropy": cross_entropy.detach(), **generative.metrics}
+        return Loss(cross_entropy + self.weight * generative.value, metrics)

@@ -1,0 +1,53 @@
+"""Noise-contrastive estimation."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING, Annotated, cast
+
+from annotated_types import Gt
+
+from ebmkit.components.noise.gaussian import GaussianNoise
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Loss, Noise, Objective
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+    from ebmkit.components.objectives.nets.contrast import Contrast
+    from ebmkit.contracts.modules.density import Density
+
+
+@component("nce")
+class NCE(Objective):
+    """Tell data from noise by logistic regression; the best classifier knows the density, normaliser included.
+
+        L = E_data[softplus(-G(x))] + r E_noise[softplus(G(x))],    G(x) = -E(x) - log Z - log p_noise(x) - log r
+
+    Parameters:
+        noise: what the data are contrasted with; it must cover them.
+        noise_ratio: r, noise samples per data point (at least one sample a batch).
+        learn_log_z: learn log Z beside the model; without it the model has to normalise itself.
+
+    Reference: Gutmann and Hyvarinen, "Noise-contrastive estimation of unnormalized statistical models", JMLR 13, 2012.
+
+    Example: objective: {use: nce, noise_ratio: 4.0}
+    """
+
+    noise: Noise = GaussianNoise()
+    noise_ratio: Annotated[float, Gt(0)] = 4.0
+    learn_log_z: bool = True
+
+    def extras(self, event: Event, data: Tensor) -> Contrast:
+        from ebmkit.components.objectives.nets.contrast import Contrast
+
+        return Contrast(cast("Density", self.noise.build(event, data)), self.learn_log_z)
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        r, softplus = self.noise_ratio, torch.nn.functional.softplus
+        contrast = cast("Contrast", context.extras)
+        log_u = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context)
+        value = softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()
+        return Loss(value, {"log_z": contrast.log_z.detach(), **log_u.metrics()})

@@ -1,0 +1,32 @@
+"""A batch under noise of many levels, and how well a score finds the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from ebmkit.components.models.nets.conditional import Conditional
+
+
+def even_shares(batch: Tensor, rng: Generator) -> Tensor:
+    """Numbers in [0, 1), one for each point of a batch: each uniform, all of them evenly spread.
+
+    They share one random shift, so that no batch sees much of one noise level and little of another.
+    """
+    precise = torch.promote_types(batch.dtype, torch.float32)  # half precision would leave out half of many levels
+    shift = torch.empty((), device=batch.device, dtype=precise).uniform_(generator=rng)
+    order = torch.arange(len(batch), device=batch.device, dtype=precise)
+    return (shift + order / len(batch)).remainder(1)
+
+
+def denoising_losses(
+    model: Conditional, batch: Tensor, level: Tensor, xi: Tensor, labels: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """`1/2 |noise s(signal x + noise xi, level) + xi|^2` of every point, `(B,)`, and the noise `(B,)` at its level."""
+    signal, noise = model.noise_at(level, batch)
+    score = model.score(signal * batch + noise * xi, level, labels)
+    return (noise * score + xi).flatten(1).square().sum(1) / 2, noise.reshape(-1)

@@ -1,0 +1,45 @@
+"""Score matching."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.components.objectives.bends import needs_curvature
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Loss, Model, Objective, Space
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+
+
+@component("score_matching")
+class ScoreMatching(Objective):
+    """Match the model's score with that of the data, of which nothing but points is known: its trace stands in for it.
+
+        L = E[1/2 |s(x)|^2 + tr ds/dx],    s = -dE/dx
+          = E[1/2 |dE/dx|^2 - tr d2E/dx2]
+
+    Up to a constant this is `explicit_score_matching`. The trace is exact: its price grows with the dimension (for
+    `mlp` up to the width of its first layer), which that of `sliced_score_matching` does not. Beigy's lecture prints
+    the second line with a plus and a squared second derivative. An energy without curvature, such as a `relu` network,
+    cannot be learnt by it and is refused.
+
+    Reference: Hyvarinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005.
+
+    Example: objective: score_matching
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+    needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        return needs_curvature(model)
+
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        from ebmkit.maths.laplacian import laplacian
+
+        gradient, trace = laplacian(model, batch)
+        length = gradient.flatten(1).square().sum(1)
+        return Loss((length / 2 - trace).mean(), {"trace": -trace.detach().mean()})

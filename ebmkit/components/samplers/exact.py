@@ -1,0 +1,49 @@
+"""Independent draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, cast
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Sampler, Space, StepInfo
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from ebmkit.chains.energy import Energy
+
+
+class SampledExactly(Protocol):
+    """A module that offers `sample_exact`."""
+
+    def sample_exact(self, n: int, rng: Generator) -> Tensor: ...
+
+
+class ExactState(NamedTuple):
+    """Where the draws lie."""
+
+    x: Tensor
+
+
+@component("exact")
+class Exact(Sampler):
+    """Independent draws from a model that can be sampled directly; where the chain stood before does not matter.
+
+        x' ~ exp(-E) / Z
+
+    Reference: Devroye, "Non-uniform random variate generation", 1986.
+
+    Example: sampler: exact
+    """
+
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
+    needs: ClassVar[frozenset[str]] = frozenset({"sample_exact"})
+    traces: ClassVar[frozenset[str]] = frozenset()
+    steps: ClassVar[int] = 1  # type: ignore[misc]  # a parameter of most samplers, fixed here
+
+    def init(self, energy: Energy, x: Tensor, rng: Generator) -> ExactState:
+        return ExactState(x)
+
+    def step(self, energy: Energy, state: ExactState, rng: Generator) -> tuple[ExactState, StepInfo]:
+        module = cast("SampledExactly", energy.module)
+        return ExactState(module.sample_exact(len(state.x), rng)), StepInfo()

@@ -1,0 +1,77 @@
+"""Hamiltonian Monte Carlo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Gt, Lt
+
+from ebmkit.components.samplers.leapfrog import HamiltonianState, Phase, choose, leapfrog
+from ebmkit.components.samplers.mass import Masses, check_masses, refusal_of
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Event, Sampler, StepInfo
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from ebmkit.chains.energy import Energy
+
+
+@component("hmc")
+class HMC(Sampler):
+    """Throw a ball, let it roll over the energy for a while, and keep where it ends: far away, and rarely refused.
+
+        p ~ N(0, T M),    eps = step_size (1 + jitter u),    u ~ U(-1, 1)
+        leapfrog_steps times: p <- p - eps/2 dE(x),    x <- x + eps M^-1 p,    p <- p - eps/2 dE(x)
+        x' = x* with probability min(1, exp((H(x, p) - H(x*, p*)) / T)), else x,    H(x, p) = E(x) + p' M^-1 p / 2
+
+    The temperature is that of the throw; the roll does not know it. A leapfrog step asks for one gradient. A trajectory
+    whose end is not finite, or on which H grew by more than 1000 T, is refused and counted as a divergence.
+
+    Parameters:
+        steps: how many trajectories a chain makes.
+        step_size: eps, how fine the roll is computed. A warm-up tunes it.
+        leapfrog_steps: how long a trajectory is, in steps.
+        jitter: every chain draws its eps anew for every trajectory, from as much below `step_size` to as much above.
+            Trajectories of one length can come back to where they began.
+        mass: M, a number for all coordinates, one each (an image row by row), or the rows of a matrix. The best M is
+            the inverse of the target's covariance. Without it the masses are 1, and a warm-up tunes them.
+        temperature: T.
+        target_acceptance: mean acceptance that a warm-up tunes to. 0.651 is best in very many dimensions; up to 0.9
+            costs little, and few dimensions or a bent target want more than 0.651.
+
+    Reference: Neal, Handbook of MCMC, ch. 5, 2011; Betancourt, Byrne and Girolami, arXiv:1411.6669.
+
+    Example: sampler: {use: hmc, steps: 200, step_size: 0.2, leapfrog_steps: 10}
+    """
+
+    steps: Annotated[int, Ge(1)] = 100
+    step_size: Annotated[float, Gt(0)] = 0.1
+    leapfrog_steps: Annotated[int, Ge(1)] = 10
+    jitter: Annotated[float, Ge(0), Lt(1)] = 0.2
+    mass: Masses | None = None
+    temperature: Annotated[float, Gt(0)] = 1.0
+    target_acceptance: Annotated[float, Gt(0), Lt(1)] = 0.8
+
+    def __post_init__(self) -> None:
+        check_masses(self.mass)
+
+    def refusal(self, event: Event) -> str | None:
+        return refusal_of(self.mass, event)
+
+    def tunes(self) -> frozenset[str]:
+        return frozenset({"step_size"} if self.mass is not None else {"step_size", "mass"})
+
+    def init(self, energy: Energy, x: Tensor, rng: Generator) -> HamiltonianState:
+        return HamiltonianState.begin(energy, x, self.step_size, self.mass)
+
+    def step(self, energy: Energy, state: HamiltonianState, rng: Generator) -> tuple[HamiltonianState, StepInfo]:
+        p = state.mass.momentum(state.x, rng, self.temperature)
+        start = Phase(state.x, p, state.energy, state.gradient)
+        eps = state.step_size
+        if self.jitter:  # the length must not depend on where a chain stands; that chains differ costs nothing
+            factor = torch.empty_like(state.energy).uniform_(1 - self.jitter, 1 + self.jitter, generator=rng)
+            eps = eps * factor.view(-1, *[1] * (p.dim() - 1))
+        end = leapfrog(energy, start, eps, state.mass, self.leapfrog_steps)
+        return choose(state, start, end, self.temperature, rng)

@@ -1,0 +1,88 @@
+"""Unadjusted Langevin dynamics."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+from annotated_types import Ge, Gt
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Sampler, StepInfo
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from ebmkit.chains.energy import Energy
+
+
+class LangevinState(NamedTuple):
+    """Where the chains stand."""
+
+    x: Tensor
+
+
+@component("langevin")
+class Langevin(Sampler):
+    """Gradient descent on the energy with noise, whose stationary law tends to `exp(-E/T)` as the step becomes small.
+
+        x' = x - step_size dE/dx + noise_std xi,    xi ~ N(0, I),    noise_std = sqrt(2 step_size T)
+
+    The literature writes the same kernel with other clocks. Where you read
+        `x - tau/2 dE/dx + sqrt(tau) xi` (Xu's thesis), take step_size = tau / 2;
+        `x - eps^2/2 dE/dx + eps xi` (Amini's eta, Beigy), take step_size = eps^2 / 2;
+        `x - eps dE/dx + sqrt(2 eps) xi` (Zhang), take step_size = eps.
+    Short-run chains for images set `noise_std` apart, as in step_size 1.0, noise_std 0.005: a low temperature.
+
+    Parameters:
+        steps: how many steps a chain makes.
+        step_size: factor of the gradient.
+        temperature: T, which scales the noise only.
+        noise_std: standard deviation of the noise, in place of the one that follows from step size and temperature.
+        clip_gradient: largest norm of a chain's gradient; a longer one is shortened. Biases the chain where it acts.
+        clamp: bounds that positions are kept in, such as [-1, 1] for images.
+
+    Reference: Roberts and Tweedie, Bernoulli 2, 1996; Welling and Teh, ICML 2011.
+
+    Example: sampler: {use: langevin, steps: 100, step_size: 0.01}
+    """
+
+    traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm"})
+
+    steps: Annotated[int, Ge(1)] = 100
+    step_size: Annotated[float, Gt(0)] = 0.01
+    temperature: Annotated[float, Gt(0)] = 1.0
+    noise_std: Annotated[float, Ge(0)] | None = None
+    clip_gradient: Annotated[float, Gt(0)] | None = None
+    clamp: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.noise_std is not None and self.temperature != 1:
+            raise ValueError("'noise_std' and 'temperature' both say how strong the noise is: give one of them")
+        if self.clamp is not None and self.clamp[0] >= self.clamp[1]:
+            raise ValueError(f"'clamp': nothing lies between {self.clamp[0]} and {self.clamp[1]}")
+
+    def init(self, energy: Energy, x: Tensor, rng: Generator) -> LangevinState:
+        return LangevinState(x)
+
+    def step(self, energy: Energy, state: LangevinState, rng: Generator) -> tuple[LangevinState, StepInfo]:
+        return self.move(energy, state, self.noise(state.x, rng))
+
+    def noise(self, x: Tensor, rng: Generator) -> Tensor:
+        """All random numbers of a step; drawn beforehand, they let whole blocks of steps be compiled."""
+        noise_std = sqrt(2 * self.step_size * self.temperature) if self.noise_std is None else self.noise_std
+        return torch.empty_like(x).normal_(0, noise_std, generator=rng)
+
+    def move(self, energy: Energy, state: LangevinState, noise: Tensor) -> tuple[LangevinState, StepInfo]:
+        """The rest of a step."""
+        x = state.x
+        value, gradient = energy.value_and_grad(x)
+        drift = gradient
+        if self.clip_gradient is not None:
+            norm = torch.linalg.vector_norm(gradient.flatten(1), dim=1).view(-1, *[1] * (x.dim() - 1))
+            drift = gradient * (self.clip_gradient / norm).clamp(max=1)
+        x = noise.sub(drift, alpha=self.step_size).add_(x)  # not `add`: see `Splits` in chains/compiled.py
+        if self.clamp is not None:
+            x = x.clamp(*self.clamp).add_(x - x)  # inf - inf is not a number: what ran away is not brought back
+        return LangevinState(x), StepInfo(value, gradient)

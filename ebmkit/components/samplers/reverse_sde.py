@@ -1,0 +1,97 @@
+"""A diffusion backwards in time."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+
+from annotated_types import Ge
+
+from ebmkit.components.samplers.reverse_time import Leg, Spacing, legs
+from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Sampler, Schedule, StepInfo
+from ebmkit.contracts.kinds.model import Conditioning
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from ebmkit.chains.energy import Energy
+
+
+class ReverseState(NamedTuple):
+    """Where the chains stand, at which time, how many steps are done, and the whole way."""
+
+    x: Tensor
+    level: float | None
+    step: int
+    way: tuple[Leg, ...]
+
+
+@component("reverse_sde")
+class ReverseSDE(Sampler):
+    """Noise is turned into data by the process that made noise of data, run backwards.
+
+        forwards          dx = f x dt + g dB
+        backwards         dx = (g^2 s(x, t) - f x) dt + g dB,    from N(0, I) or N(0, sigma_max^2 I)
+
+        euler_maruyama    x' = x + h (g^2 s - f x) + sqrt(h) g xi
+        exponential       the linear part and the noise solved exactly, s held still over the step; on the
+                          Ornstein-Uhlenbeck process    x' = e^h x + 2 (e^h - 1) s + sqrt(e^2h - 1) xi
+        and at the end, with `denoise`,    x' = (x + noise^2 s) / signal
+
+    Chains begin at the noise of the last time, wherever `init` would begin them.
+
+    Parameters:
+        schedule: the process in time; the model's own.
+        steps: how many steps there are from the last time to the earliest.
+        integrator: how a step is made. Both have an error of the order of h.
+        spacing: steps that are equal in the logarithm of noise / signal, or equal in `time`, as theory has them.
+        denoise: end with the mean of the clean state, given the noisy one.
+
+    Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
+    arXiv:2011.13456; Chen et al., "Sampling is as easy as learning the score", arXiv:2209.11215 (the exponential
+    integrator).
+
+    Example: sampler: {use: reverse_sde, schedule: vp, steps: 500}
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"score"})
+    conditioning: ClassVar[Conditioning] = "time"
+    traces: ClassVar[frozenset[str]] = frozenset({"gradient_norm"})
+    one_way: ClassVar[bool] = True
+
+    schedule: Schedule = VP()
+    steps: Annotated[int, Ge(1)] = 200
+    integrator: Literal["exponential", "euler_maruyama"] = "exponential"
+    spacing: Spacing = "log_snr"
+    denoise: bool = True
+
+    def init(self, energy: Energy, x: Tensor, rng: Generator) -> ReverseState:
+        schedule = energy.schedule
+        return ReverseState(energy.noise(x, rng), schedule.horizon, 0, legs(schedule, self.steps, self.spacing))
+
+    def move(self, leg: Leg) -> tuple[float, float, float]:
+        """The three factors of a step, `stretch x + kick s + spread xi`."""
+        if self.integrator == "exponential":
+            return leg.stretch, leg.kick, leg.spread
+        h = leg.start - leg.end
+        return 1 - h * leg.drift, h * leg.diffusion, sqrt(h * leg.diffusion)
+
+    def step(self, energy: Energy, state: ReverseState, rng: Generator) -> tuple[ReverseState, StepInfo]:
+        x, leg = state.x, state.way[state.step]
+        score = energy.score(x, leg.start)
+        stretch, kick, spread = self.move(leg)
+        xi = torch.empty_like(x).normal_(0, spread, generator=rng)
+        x = xi.add_(score, alpha=kick).add_(x, alpha=stretch)
+        level: float | None = leg.end
+        if self.denoise and leg is state.way[-1]:
+            x, level = denoised(energy, x, leg), None
+        return state._replace(x=x, level=level, step=state.step + 1), StepInfo(gradient=-score)
+
+
+def denoised(energy: Energy, x: Tensor, last: Leg) -> Tensor:
+    """Tweedie's formula behind the last step: the mean of the clean state."""
+    score = energy.score(x, last.end)
+    return x.add(score, alpha=last.noise**2).div_(last.signal)

@@ -1,0 +1,66 @@
+"""The largest noise level that data call for."""
+
+from __future__ import annotations
+
+from math import isqrt, sqrt
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Gt
+
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: A noise level, or the largest distance between two training points.
+SigmaMax = Annotated[float, Gt(0)] | Literal["auto"]
+
+#: Numbers held at a time, of points and of distances.
+BLOCK = 1 << 22
+
+
+def check_sigmas(sigma_max: float | str, sigma_min: float) -> None:
+    """Raise a ValueError unless levels fall."""
+    if not isinstance(sigma_max, str) and sigma_max <= sigma_min:
+        raise ValueError(f"'sigma_max' is {sigma_max}, which is not above 'sigma_min', {sigma_min}")
+
+
+def known(sigma_max: float | str) -> float:
+    """A level that was left to the data is known only behind `fitted`."""
+    if isinstance(sigma_max, str):
+        raise ValueError("'sigma_max: auto' is the largest distance between data points, and there are no data")
+    return sigma_max
+
+
+def diameter(data: Tensor) -> float:
+    """The largest distance between two of the points `(N, *event)`, exactly, in blocks of bounded memory.
+
+    Two points are no further apart than their distances from the centre add up to. Gone through from the outermost
+    inwards, most pairs need not be looked at.
+    """
+    flat = data.detach().flatten(1)
+    rows = max(1, BLOCK // flat.shape[1])
+    center = torch.stack([block.double().sum(0) for block in torch.split(flat, rows)]).sum(0) / len(flat)
+    if not bool(center.isfinite().all()):
+        raise ValueError("some training points are not finite, so that there is no largest distance between them")
+
+    def away(block: Tensor) -> Tensor:
+        return block.double() - center
+
+    radius, order = torch.cat([away(block).norm(dim=1) for block in torch.split(flat, rows)]).sort(descending=True)
+    reach, largest = radius.tolist(), 0.0
+    side = max(1, min(rows, isqrt(BLOCK)))
+    for first in range(0, len(flat), side):
+        if reach[first] + reach[0] <= largest:
+            break
+        outer = away(flat[order[first : first + side]])
+        for second in range(0, first + side, side):
+            if second >= len(flat) or reach[first] + reach[second] <= largest:
+                break
+            inner = away(flat[order[second : second + side]])
+            # By products: what they lose to cancellation is lost between close points, and these are far.
+            squared = outer.square().sum(1, keepdim=True) + inner.square().sum(1) - 2 * outer @ inner.T
+            largest = max(largest, sqrt(max(0.0, float(squared.max()))))
+    if not largest > 0:
+        raise ValueError("all training points are the same, so that 'sigma_max: auto' would be zero")
+    return largest

@@ -1,0 +1,56 @@
+"""Noise levels in equal steps."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Gt
+
+from ebmkit.components.schedules.diameter import SigmaMax, check_sigmas, diameter, known
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Schedule
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@component("linear")
+class Linear(Schedule):
+    """Noise levels that fall by the same amount from each to the next: close together where noise is large, and far
+    apart in ratio where it is small. `geometric` is what networks are usually trained with.
+
+        sigma_i = sigma_max + (sigma_min - sigma_max) (i - 1) / (count - 1),    i = 1, ..., count
+
+    Parameters:
+        sigma_max: the largest level, as wide as the data; `auto` takes the largest distance between two training
+            points, so that a chain can go from any of them to any other.
+        sigma_min: the smallest level, which blurs the samples.
+        count: how many levels there are. `ebmkit schedule suggest SPEC` proposes all three for your data.
+
+    Reference: Song and Ermon, "Improved techniques for training score-based generative models", arXiv:2006.09011.
+
+    Example: schedule: {use: linear, sigma_max: auto, sigma_min: 0.01, count: 10}
+    """
+
+    sigma_max: SigmaMax = "auto"
+    sigma_min: Annotated[float, Gt(0)] = 0.01
+    count: Annotated[int, Ge(2)] = 10
+
+    def __post_init__(self) -> None:
+        check_sigmas(self.sigma_max, self.sigma_min)
+
+    @property
+    def needs_data(self) -> bool:
+        return self.sigma_max == "auto"
+
+    def fitted(self, data: Tensor) -> Linear:
+        return dataclasses.replace(self, sigma_max=diameter(data)) if self.needs_data else self
+
+    def levels(self) -> Tensor:
+        start, end = known(self.sigma_max), self.sigma_min
+        return torch.linspace(start, end, self.count, device="cpu", dtype=torch.float64)
+
+    def prior_std(self) -> float:
+        return known(self.sigma_max)

@@ -1,0 +1,62 @@
+"""Measurements as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Tracker
+from ebmkit.storage.atomic import storing, write_text
+
+
+class JsonLines:
+    """An open `metrics.jsonl`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("a", encoding="utf-8", newline="\n", buffering=1)  # a line reaches the file as a whole
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        text = line(step, values)
+        with storing(self._path, len(text)):
+            self._file.write(text)
+
+    def sync(self) -> None:
+        with storing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def line(step: int, values: dict[str, float]) -> str:
+    """A record as a line."""
+    try:
+        return json.dumps({"step": step, **values}, allow_nan=False) + "\n"
+    except ValueError as error:
+        wrong = [name for name, value in values.items() if value - value != 0]
+        raise ValueError(f"step {step}: {', '.join(wrong)} is not finite and cannot be recorded") from error
+
+
+@component("jsonl")
+class Jsonl(Tracker):
+    """Append every measurement to `metrics.jsonl` in the run's folder, one JSON object a line.
+
+        {"step": 100, "loss": 0.6931471805599453}
+
+    Floats are written in the shortest form that reads back to the same bits. A number that is not finite is refused.
+
+    Reference: JSON Lines, https://jsonlines.org.
+
+    Example: trackers: [jsonl]
+    """
+
+    def open(self, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> JsonLines:
+        path = folder / "metrics.jsonl"
+        # Written anew, as a whole: a run that was killed may have left steps that are made again, or half a line.
+        write_text(path, "".join(line(step, values) for step, values in records))
+        return JsonLines(path)

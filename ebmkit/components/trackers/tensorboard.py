@@ -1,0 +1,69 @@
+"""Measurements as TensorBoard events."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from math import isfinite
+from pathlib import Path
+
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Tracker
+from ebmkit.errors.running import EnvironmentLacks
+from ebmkit.storage.atomic import sync_folder
+
+
+class Events:
+    """An open event file. What earlier files say of `from_step` and later steps no longer counts."""
+
+    def __init__(self, folder: Path, from_step: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._folder = folder
+        self._writer = SummaryWriter(str(folder), purge_step=from_step)
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        wrong = [name for name, value in values.items() if not isfinite(value)]
+        if wrong:
+            raise ValueError(f"step {step}: {', '.join(wrong)} is not finite and cannot be recorded")
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, step)
+
+    def sync(self) -> None:
+        self._writer.flush()  # hands the events to the system, which may still lose them
+        for path in self._folder.glob("events.*"):
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        sync_folder(self._folder)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+@component("tensorboard")
+class TensorBoard(Tracker):
+    """Write every measurement as a scalar for TensorBoard, into `tensorboard/` in the run's folder.
+
+        pip install 'ebmkit-core[tensorboard]';  tensorboard --logdir runs
+
+    TensorBoard keeps single precision. Write `metrics.jsonl` too: the report and `ebmkit watch` read that.
+
+    Reference: https://www.tensorflow.org/tensorboard.
+
+    Example: trackers: [jsonl, tensorboard]
+    """
+
+    def open(self, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> Events:
+        if find_spec("tensorboard") is None:
+            raise EnvironmentLacks(
+                "tracker 'tensorboard' needs the package 'tensorboard', which is not installed",
+                help="pip install 'ebmkit-core[tensorboard]'",
+            )
+        last = records[-1][0] if records else 0
+        events = Events(folder / "tensorboard", last)
+        # Only the last step can be recorded in part: it is written again, and all before it stays with its times.
+        for step, values in records:
+            if step == last:
+                events.write(step, values)
+        return events

@@ -1,0 +1,59 @@
+"""The contract of a Bregman generator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.contracts.component import Component
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Bregman(Component, ABC):
+    """A strictly convex psi on the density ratio `u = p_model / p_noise`, which defines a family of ratio matching.
+
+    `psi` is all that an author writes. The two functions that the loss needs are derived from it,
+
+        S0(u) = u psi'(u) - psi(u),    S1(u) = psi'(u),
+
+    in terms of `log u`, because ratios live in log space. Give closed forms of `s0` and `s1` where `exp(log u)` would
+    overflow.
+    """
+
+    component_kind: ClassVar[str] = "bregman"
+
+    @abstractmethod
+    def psi(self, u: Tensor) -> Tensor:
+        """The generator, elementwise, for u > 0."""
+
+    def s0(self, log_u: Tensor) -> Tensor:
+        """The penalty on noise samples."""
+        u = log_u.exp()
+        return u * self._slope(u) - self.psi(u)
+
+    def s1(self, log_u: Tensor) -> Tensor:
+        """The reward on data samples."""
+        return self._slope(log_u.exp())
+
+    def check(self) -> None:
+        """Raise a ValueError unless psi works number by number and is convex: the engine asks before it trains."""
+        u = torch.linspace(-4, 4, 33, dtype=torch.float64).exp().requires_grad_()
+        psi = self.psi(u)
+        if psi.shape != u.shape:
+            raise ValueError(f"psi of {len(u)} numbers has shape {tuple(psi.shape)}: it works number by number")
+        if not psi.requires_grad:
+            raise ValueError("psi does not follow from u by operations of torch, so that it cannot be differentiated")
+        (slope,) = torch.autograd.grad(psi.sum(), u, create_graph=True)
+        (curvature,) = torch.autograd.grad((slope + 0 * u).sum(), u)
+        for at, bent in zip(u.tolist(), curvature.tolist(), strict=True):
+            if not bent >= 0 or (at == 1 and bent == 0):  # far out it may vanish to the last bit
+                raise ValueError(f"psi is not strictly convex: its second derivative at {at:.3g} is {bent:.3g}")
+
+    def _slope(self, u: Tensor) -> Tensor:
+        with torch.enable_grad():
+            point = u if u.requires_grad else u.detach().requires_grad_()
+            (slope,) = torch.autograd.grad(self.psi(point).sum(), point, create_graph=u.requires_grad)
+        return slope

@@ -1,0 +1,31 @@
+"""The contract of a chain start."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds.model import Event
+
+if TYPE_CHECKING:
+    from ebmkit.contracts.modules.starts import Starts
+
+
+class Init(Component, ABC):
+    """Where chains begin: from noise, at the data, or where they stopped last time."""
+
+    component_kind: ClassVar[str] = "init"
+    #: True when chains begin at data points, so that a spec without data is refused.
+    needs_data: ClassVar[bool] = False
+
+    def capacity(self) -> int | None:
+        """How many chains there can be at once, or None for any number."""
+        return None
+
+    @abstractmethod
+    def build(self, event: Event) -> Starts:
+        """A module with `draw(like, rng) -> x` and `keep(x)`; its buffers are saved with the run.
+
+        `like` is a data batch: it gives the number of chains, device and dtype, and for CD the points themselves.
+        """

@@ -1,0 +1,39 @@
+"""The contract of a noise distribution."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds.model import Event, Space
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.contracts.modules.conditional_density import ConditionalDensity
+    from ebmkit.contracts.modules.density import Density
+
+
+class Noise(Component, ABC):
+    """A density that can be evaluated and sampled, to contrast data with.
+
+    What `build` gives is announced in `offers`:
+
+    `density`      a `Density`: `log_prob(x) -> (B,)` and `sample(n, rng) -> (n, *event)`
+    `normalised`   its density integrates to one
+    `learnable`    it has parameters that move it, and gradients flow through `sample` and `log_prob` into them
+    `conditional`  a `ConditionalDensity` instead: noise around a given point
+    """
+
+    component_kind: ClassVar[str] = "noise"
+    offers: ClassVar[frozenset[str]] = frozenset({"density", "normalised"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+
+    def event(self) -> Event | None:
+        """The shape that the parameters fix, or None for noise that takes the shape of the data."""
+        return None
+
+    @abstractmethod
+    def build(self, event: Event, data: Tensor) -> Density | ConditionalDensity:
+        """The module, on the CPU, fitted to `data` if it is to be."""

@@ -1,0 +1,60 @@
+"""The contract of an objective."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds.model import Conditioning, Event, Model, Space
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ebmkit.chains.context import Context
+
+
+class Loss(NamedTuple):
+    """A scalar to differentiate, and detached scalars to log. Nothing here is brought to the host.
+
+    In a contest (see `contracts/modules/contest.py`) the rival minimises a scalar of its own, all others `value`.
+    """
+
+    value: Tensor
+    metrics: dict[str, Tensor]
+    rival: Tensor | None = None
+
+
+class Objective(Component, ABC):
+    """What training minimises: a mean over the batch.
+
+    An objective that draws model samples declares `sampler` and `init` as parameters; the same sampler then serves
+    evaluation unless the spec has one of its own.
+    """
+
+    component_kind: ClassVar[str] = "objective"
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
+    #: What the model must offer (see `Model`).
+    needs: ClassVar[frozenset[str]] = frozenset({"energy"})
+    #: What it gives the model beside x; must be what the model expects.
+    conditioning: ClassVar[Conditioning] = None
+    #: What the noise distributions among its parameters must offer (see `Noise`).
+    noise_needs: ClassVar[frozenset[str]] = frozenset({"density"})
+    #: Whether it learns from labels, which are then in `context.labels`.
+    needs_labels: ClassVar[bool] = False
+
+    def refusal(self, event: Event, model: Model) -> str | None:
+        """Why it cannot train this model on states of this shape, in words that follow its name; None if it can."""
+        return None
+
+    def extras(self, event: Event, data: Tensor) -> nn.Module | None:
+        """Live side parts: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""
+        return None
+
+    def check_labels(self, model: nn.Module, batch: Tensor, labels: Tensor) -> None:
+        """Raise a ValueError if the model, which `batch` can be given to, has no place for some label of the training
+        data. Asked once, before training, of objectives that say `needs_labels`."""
+
+    @abstractmethod
+    def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
+        """The loss of `batch`. `context` carries the generator, the extras, labels and the chain runner."""

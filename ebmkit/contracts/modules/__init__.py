@@ -1,0 +1,1 @@
+"""The torch modules that some components have to build, as base classes."""

@@ -1,0 +1,33 @@
+"""Noise distributions as modules, so that fitted parameters are saved and moved with the run."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from torch import Generator, Tensor, nn
+
+if TYPE_CHECKING:
+    from ebmkit.chains.context import Context
+
+
+class Density(nn.Module):
+    """A density that can be sampled."""
+
+    @abstractmethod
+    def log_prob(self, x: Tensor) -> Tensor:
+        """`(B, *event) -> (B,)`."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: Generator) -> Tensor:
+        """Independent draws `(n, *event)`."""
+
+    def meet(self, model: nn.Module) -> None:
+        """Told once, before training, with which model it will work. Most noise does not care."""
+
+    def follow(self, model: nn.Module, step: int) -> None:
+        """Told in every training step, behind the model's pass. Most noise stays where it is."""
+
+    def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
+        """What a training step contrasts `batch` with: independent draws, unless the noise follows the model."""
+        return self.sample(count, context.rng)

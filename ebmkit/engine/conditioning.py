@@ -1,0 +1,102 @@
+"""What is known of samples before they are drawn: a label, or a part of each; and states that are given with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from ebmkit.components.data.arrays import read_npz
+from ebmkit.components.data.headers import npz_header
+from ebmkit.contracts.kinds import Event, Schedule
+from ebmkit.maths.process import signal_and_noise
+
+
+@dataclass(frozen=True)
+class Given:
+    """A label that all samples are to have; and states `(N, *event)`, with a mask that is true where they are known."""
+
+    label: int | None = None
+    known: Tensor | None = None
+    mask: Tensor | None = None
+
+    def holder(self, first: int, like: Tensor, schedule: Schedule | None) -> Callable[[Any, Generator], Any] | None:
+        """What keeps the known part of the chains from `first` on, as many as `like` has, at the noise they have.
+
+        Known states are taken in turn where there are fewer than chains. On the way the known part is noised as much
+        as the rest, which so grows together with it; where they end clean, without noise, it is what was given.
+        """
+        if schedule is None or (part := self._part(first, like)) is None:
+            return None
+        known, mask = part
+
+        def hold(state: Any, rng: Generator) -> Any:
+            if state.level is None:
+                return state._replace(x=torch.where(mask, known, state.x))
+            signal, noise = signal_and_noise(schedule, state.level)
+            noised = torch.empty_like(known).normal_(0, noise, generator=rng).add_(known, alpha=signal)
+            return state._replace(x=torch.where(mask, noised, state.x))
+
+        return hold
+
+    def kept(self, x: Tensor, first: int = 0) -> Tensor:
+        """Ends of the chains from `first` on, with the known part as it was given: a chain that does not end with a
+        denoising step leaves it noised."""
+        part = self._part(first, x)
+        return x if part is None else torch.where(part[1], part[0], x)
+
+    def _part(self, first: int, like: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Known states of the chains from `first` on, as many as `like` has, and where they are known."""
+        if self.known is None or self.mask is None:
+            return None
+        rows = torch.arange(first, first + len(like), device=self.known.device) % len(self.known)
+        known, mask = self.known[rows].to(like), self.mask.to(like.device)
+        return known, mask if mask.dim() < like.dim() else mask[rows.to(mask.device)]
+
+
+def read_given(path: Path, event: Event, label: int | None = None) -> Given:
+    """A .npz file with states `x` and a `mask` that is true, or not zero, where they are known.
+
+    What is wrong with it is told as a ValueError. Elsewhere `x` may hold anything, NaN among it.
+    """
+    x, shape = _states(path, event), npz_header(str(path), "mask").shape
+    if shape not in (event, tuple(x.shape)):
+        raise ValueError(f"'{path}' has a 'mask' of shape {shape}, not {event} for all or {tuple(x.shape)} for each")
+    found = _floats(read_npz(str(path), "mask"))
+    if not bool(found.isfinite().all()):
+        raise ValueError(f"'{path}' has a 'mask' with numbers that are not finite")
+    mask = found != 0
+    if not bool(mask.any()):
+        raise ValueError(f"'{path}' has a 'mask' that is true nowhere, so that nothing is known")
+    _check_finite(path, x.masked_fill(~mask, 0))
+    return Given(label, x.masked_fill(~mask, 0), mask)
+
+
+def read_states(path: Path, event: Event) -> Tensor:
+    """The states `x` of a .npz file, all finite."""
+    x = _states(path, event)
+    _check_finite(path, x)
+    return x
+
+
+def _states(path: Path, event: Event) -> Tensor:
+    """States `(N, *event)`; the file may hold one alone, and points on a line as a flat array."""
+    shape = npz_header(str(path), "x").shape
+    whole = shape[1:] == event or shape == event or (event == (1,) and len(shape) == 1)
+    if not whole or 0 in shape:
+        raise ValueError(f"'{path}' has 'x' of shape {shape}, not (N, {', '.join(map(str, event))})")
+    return _floats(read_npz(str(path), "x").reshape(-1, *event))
+
+
+def _floats(x: Tensor) -> Tensor:
+    return x if x.is_floating_point() else x.double()
+
+
+def _check_finite(path: Path, x: Tensor) -> None:
+    wrong = ~x.flatten(1).isfinite().all(1)
+    if bool(wrong.any()):
+        raise ValueError(f"'{path}': state {int(wrong.nonzero()[0])} of 'x' (counted from 0) is not finite")

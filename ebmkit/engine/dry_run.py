@@ -1,0 +1,129 @@
+"""A run without the run: everything is built and tried once, nothing is written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+
+from torch import nn
+
+from ebmkit.chains.chain import walk
+from ebmkit.chains.context import Context
+from ebmkit.chains.energy import frozen
+from ebmkit.components.models.nets.conditional import Conditional, Labelled
+from ebmkit.engine.build import Parts, build
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.run_view import View
+from ebmkit.engine.stage import Stage
+from ebmkit.engine.state import State
+from ebmkit.engine.telling.divergence import explain
+from ebmkit.engine.telling.error_site import Blame
+from ebmkit.engine.telling.run_log import describe, duration
+from ebmkit.language.plan import Plan
+
+#: Chains that try the sampler.
+CHAINS = 64
+
+#: Numbers in the points that a CPU is given at first. Where a batch of as many as the spec wants would take it more
+#: seconds than these, it stays with them: a batch that only a GPU digests is tried by a part of it.
+FEW, PATIENCE = 1 << 14, 10.0
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What was tried, and how long it took."""
+
+    plan: list[str]
+    #: Seconds of one training step, stage by stage; the first one in a process is slower than those behind it.
+    steps: list[float]
+    #: About how long all of the training takes.
+    seconds: float
+    #: Why the points were made up, where they were, and where the data can be had.
+    made_up: str | None = None
+    origin: str | None = None
+
+    def as_text(self) -> str:
+        """For people."""
+        lines = list(self.plan)
+        if self.steps:
+            each = ", ".join(f"{1000 * s:.3g} ms" if s < 1 else f"about {duration(s)}" for s in self.steps)
+            lines.append(f"one step   {each}; the training takes about {duration(self.seconds)}")
+        lines.append("model, objective, optimizer and sampler work together; nothing was written")
+        if self.made_up:
+            lines.append(f"a run needs the data: {self.origin}" if self.origin else "a run needs the data")
+        return "\n".join(lines)
+
+    def as_json(self) -> str:
+        """For programs."""
+        return json.dumps(dataclasses.asdict(self))
+
+
+def rehearse(plan: Plan) -> Rehearsal:
+    """Build all parts, make one step of every stage and of the sampler. Points are made up where the data's files are
+    not here."""
+    parts, spec = build(plan, stand_in=True), plan.spec
+    streams = Streams(spec.seed, parts.device)
+    history = History(spec.steps, lambda step, values: None, partial(explain, plan, parts), lag=0)
+    view, state = View(plan, parts, streams, history, None), State(plan, parts, streams, history)
+    seconds = []
+    for state.stage in range(len(spec.stages)):
+        stage = Stage(view, state)
+        few = _few(view)
+        first = _step(view, stage, few)
+        seconds.append(_step(view, stage, None if first < PATIENCE else few))
+    if plan.chain_sampler:
+        _sample(view)
+    total = sum(stage.steps * each for stage, each in zip(spec.stages, seconds, strict=True))
+    lines, data = describe(plan, parts), spec.data
+    if data is None or not (missing := data.missing()):
+        return Rehearsal(lines, seconds, total)
+    made_up = f"there is no file '{missing[0]}': random points of shape {' x '.join(map(str, plan.event))} stand in"
+    lines[0] = f"{'data':<10} {data.component_name}: {made_up}"
+    return Rehearsal(lines, seconds, total, made_up, data.origin())
+
+
+def _step(view: View, stage: Stage, most: int | None) -> float:
+    """How long a training step takes; of one that is made with a part of the batch, as if with all of it."""
+    objective, parts = view.plan.spec.objective, view.parts
+    assert objective is not None  # resolve promised
+    began = time.perf_counter()
+    batch, labels = stage.batch(1), stage.labels(1)
+    part = batch[:most]
+    with stage.in_objective:
+        known = None if labels is None else labels[:most]
+        context = Context(view.streams.ongoing("objective"), parts.extras, 1, labels=known)
+        loss = objective.loss(parts.model, part, context)
+        stage.differentiate(loss)
+        view.history.add(1, *stage.numbers(loss, context))
+    with stage.in_optimizer:
+        stage.update(1)
+    return (time.perf_counter() - began) * len(batch) / len(part)
+
+
+def _sample(view: View) -> None:
+    """A step of the sampler."""
+    plan, sampler = view.plan, view.plan.chain_sampler
+    assert sampler is not None
+    with Blame(plan, ("sampler",) if plan.spec.sampler else ("objective", "sampler")):
+        starts, rng = view.starts(min(CHAINS, plan.spec.samples))[: _few(view)], view.streams.generator("rehearsal")
+        with frozen(_told(view.parts, len(starts))) as energy:
+            for _ in walk(sampler, energy, sampler.init(energy, starts, rng), rng, 1):
+                pass
+
+
+def _told(parts: Parts, n: int) -> nn.Module:
+    """The model as chains see it, which know nothing of labels."""
+    module, labels = parts.evaluated, parts.train_labels
+    if not isinstance(module, Conditional) or module.classes is None or labels is None:
+        return module
+    return Labelled(module, labels[:1].expand(n).to(parts.device))
+
+
+def _few(view: View) -> int | None:
+    """How many points are tried at first; None for all."""
+    return max(1, FEW // prod(view.event)) if view.parts.device.type == "cpu" else None

@@ -1,0 +1,44 @@
+"""When checkpoints are made, and which of them stay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.state import State
+from ebmkit.engine.telling.error_site import Blame
+
+#: With `every: auto`: seconds between two checkpoints, at least, and the share of the time that saving may take.
+SECONDS, SHARE = 60.0, 0.02
+
+
+class Keeper:
+    """Saves the state of a run into its folder."""
+
+    def __init__(
+        self, state: State, checkpoints: Path, before: Callable[[], None], after: Callable[[Path], None]
+    ) -> None:
+        self.state = state
+        self.checkpoints = checkpoints
+        self.section = state.plan.spec.checkpoint
+        self._before, self._after = before, after
+        self._next = time.monotonic() + SECONDS
+
+    def at(self, step: int) -> None:
+        """Called behind every step; saves where that is due."""
+        every = self.section.every
+        if time.monotonic() >= self._next if every == "auto" else step % every == 0:
+            self.save()
+
+    def save(self) -> None:
+        """Make a checkpoint now, and let older ones go."""
+        began = time.monotonic()
+        self._before()
+        with Blame(self.state.plan, ("checkpoint",)):
+            folder = checkpoint.save(self.checkpoints, self.state.plan.hash, self.state.save())
+        checkpoint.prune(self.checkpoints, self.section.keep, self.state.step)
+        took = time.monotonic() - began
+        self._next = time.monotonic() + max(SECONDS, took / SHARE)
+        self._after(folder)

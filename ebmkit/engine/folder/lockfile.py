@@ -1,0 +1,107 @@
+"""What a run was made with, so that it can be made again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ebmkit.contracts.kinds import Data
+from ebmkit.engine.build import Parts
+from ebmkit.errors import EbmkitError, Mistakes
+from ebmkit.errors.running import StorageFailed
+from ebmkit.language.diff import differences
+from ebmkit.language.plan import Plan
+from ebmkit.language.sections import walk
+from ebmkit.language.text import parse, read
+from ebmkit.language.yaml_writer import emit
+from ebmkit.storage.atomic import storing
+
+#: What changes bits. A run goes on only where these are the same.
+BINDING = ("experiment", "packages", "plugins", "device", "cpu", "threads", "data")
+
+
+def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
+    """Versions, plugins and data with their hashes, and what else changes bits."""
+    return {
+        "experiment": plan.hash,
+        "packages": {name: _version(name) for name in ("ebmkit-core", "torch")},
+        "plugins": {
+            loaded.plugin.namespace: {
+                # A file that was named on the command line may lie elsewhere next time; its hash knows it.
+                "distribution": None if isinstance(loaded.plugin.target, Path) else loaded.plugin.distribution,
+                "version": loaded.plugin.version,
+                "sha256": loaded.sha256,
+            }
+            for loaded in plan.plugins
+        },
+        "data": data_files(plan),
+        "device": _device(parts.device),
+        "cpu": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
+        "threads": parts.threads,
+        # What follows is told, but binds nobody.
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "git": _git(),
+    }
+
+
+def to_yaml(content: dict[str, Any]) -> str:
+    """The text of `lock.yaml`."""
+    return emit(content, {})
+
+
+def data_files(plan: Plan) -> dict[str, str]:
+    """The files that data of a plan are read from, those of metrics among them, with their SHA-256."""
+    found = (component.files() for _, component in walk(plan.spec) if isinstance(component, Data))
+    return {str(path): _sha256(path) for files in found for path in files}
+
+
+def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> list[str]:
+    """What binds a run and is not what its `lock.yaml` says, in words."""
+    path = folder / "lock.yaml"
+    with storing(path):
+        path.stat()
+    try:
+        then = parse(read(str(path))).plain()  # bounded, as the run may come from a stranger
+        if not isinstance(then, dict):
+            raise ValueError("not what ebmkit writes")
+    except (EbmkitError, Mistakes, ValueError) as error:
+        raise StorageFailed(f"{path}: damaged: {error}") from error
+    before, after = ({key: content.get(key) for key in keys} for content in (then, now))
+    return [str(difference) for difference in differences(before, after)]
+
+
+def _device(device: torch.device) -> str:
+    return f"{device} {torch.cuda.get_device_name(device)}" if device.type == "cuda" else str(device)
+
+
+def _sha256(path: Path) -> str:
+    with storing(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _git() -> dict[str, Any] | None:
+    """The commit of the folder in which the command was typed, where that is a repository."""
+    try:
+        commit = _ask_git("rev-parse", "HEAD")
+        return {"commit": commit, "changed": bool(_ask_git("status", "--porcelain", "--untracked-files=no"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _ask_git(*question: str) -> str:
+    return subprocess.run(["git", *question], capture_output=True, text=True, check=True, timeout=5).stdout.strip()

@@ -1,0 +1,32 @@
+"""Two runs, held against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ebmkit.engine.folder import checkpoint
+from ebmkit.errors.running import StorageFailed
+from ebmkit.storage.atomic import storing
+
+
+def compare(one: Path, other: Path) -> dict[str, bool]:
+    """What two finished runs left, by name, and whether it is the same to the last bit."""
+    before, after = _kept(one), _kept(other)
+    return {name: _bytes(before.get(name)) == _bytes(after.get(name)) for name in sorted(before.keys() | after.keys())}
+
+
+def _kept(run: Path) -> dict[str, Path]:
+    """The last checkpoint, the numbers and the samples."""
+    folders = checkpoint.found(run / "checkpoints")
+    if not folders:
+        raise StorageFailed(f"{run}: no checkpoint in it")
+    files = {f"checkpoint {path.name}": path for path in folders[-1].iterdir()}
+    files |= {f"samples {path.name}": path for path in run.glob("samples/*.safetensors")}
+    return files | {path.name: path for path in run.glob("metrics.jsonl")}
+
+
+def _bytes(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    with storing(path):
+        return path.read_bytes()

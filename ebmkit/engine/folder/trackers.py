@@ -1,0 +1,55 @@
+"""The open trackers of a run as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ebmkit.contracts.kinds.tracker import Log
+from ebmkit.engine.telling.error_site import Blame
+from ebmkit.errors.base import EbmkitError
+from ebmkit.language.plan import Plan
+from ebmkit.storage.atomic import storing
+
+
+class Trackers:
+    """Tells all of them everything, and closes them whatever happens."""
+
+    def __init__(self, plan: Plan, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> None:
+        self.folder = folder
+        self._logs: list[tuple[Blame, Log]] = []
+        for index, tracker in enumerate(plan.spec.trackers):
+            blame = Blame(plan, ("trackers", index))
+            with blame, storing(folder):
+                log = tracker.open(folder, records)
+            self._logs.append((blame, log))
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        """Record what was measured at a step."""
+        for blame, log in self._logs:
+            with blame, storing(self.folder, len(repr(values))):
+                log.write(step, values)
+
+    def sync(self) -> None:
+        """Make durable what was written."""
+        for blame, log in self._logs:
+            with blame, storing(self.folder):
+                log.sync()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        failures = []
+        for blame, log in self._logs:
+            try:
+                with blame, storing(self.folder):
+                    log.close()
+            except EbmkitError as failure:
+                failures.append(failure)
+        if failures and error is None:  # otherwise they would hide what came first
+            raise failures[0]

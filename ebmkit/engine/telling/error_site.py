@@ -1,0 +1,81 @@
+"""Exceptions of components and hooks, told at the line of the spec that asked for them."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from types import FrameType, TracebackType
+
+import torch
+
+from ebmkit.contracts.component import Component
+from ebmkit.errors import EbmkitError, Mistakes
+from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
+from ebmkit.errors.source import Path
+from ebmkit.language.plan import Plan
+from ebmkit.language.sections import walk
+
+
+class Blame:
+    """`with Blame(plan, ("objective",)):` turns what is raised inside into `ComponentFailed` at that line of the spec.
+
+    Where a component calls another, a generator inside an objective for example, the innermost one is blamed.
+    A class and not a generator, because the loop enters it every step.
+    """
+
+    def __init__(self, plan: Plan, path: Path) -> None:
+        self.plan = plan
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, EnvironmentLacks) and error.place is None:
+            error.place = self.plan.place(self._innermost(trace)[0])
+        # Mistakes that already know their place pass, and so does Ctrl-C, which is nobody's fault.
+        if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes):
+            return
+        path, who, where = self._innermost(trace)
+        said = str(error).strip().split("\n")[0]
+        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
+            wanted = re.search(r"allocate ([\d.]+ \w+)", said)
+            raise OutOfMemory(
+                f"{who} ran out of memory" + (f", asking for {wanted[1]}" if wanted else ""),
+                self.plan.place(path),
+                help=f"{where}a smaller batch_size, fewer samples or a smaller network ask for less",
+            ) from error
+        raise ComponentFailed(
+            f"{who} raised {type(error).__name__}" + (f": {said}" if said else ""),
+            self.plan.place(path),
+            help=f"{where}--debug shows the traceback",
+        ) from error
+
+    def _innermost(self, trace: TracebackType | None) -> tuple[Path, str, str]:
+        """The component deepest in a traceback: its path, what it is called, and the line of code where it raised."""
+        for frame, line in reversed(list(traceback.walk_tb(trace))):
+            if found := _culprit(self.plan, frame):
+                return *found, f"raised at {frame.f_code.co_filename}:{line}; "
+        return self.path, called(self.plan, self.path), ""
+
+
+def called(plan: Plan, path: Path) -> str:
+    """The component at a path in words, `sampler 'langevin'`, or a section by its name."""
+    kinds = {at: component.component_kind for at, component in walk(plan.spec)}
+    return f"{kinds[path]} '{plan.name_at(path)}'" if path in kinds else str(path[0])
+
+
+def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
+    """The component of the plan whose method this frame is, or the plugin whose hook it is."""
+    owner = frame.f_locals.get("self")
+    if isinstance(owner, Component):
+        for path, component in walk(plan.spec):
+            if component is owner:
+                return path, called(plan, path)
+    for loaded in plan.plugins:
+        name = frame.f_code.co_name
+        if name.startswith("ebmkit_") and frame.f_globals.get("__name__", "").startswith(loaded.module):
+            return ("plugins", loaded.plugin.namespace), f"hook '{name}' of plugin '{loaded.plugin.namespace}'"
+    return None

@@ -1,0 +1,47 @@
+"""The life-cycle hooks of plugins. One that raises is muted; the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pluggy
+
+from ebmkit.language.plan import Plan
+
+
+class Listeners:
+    """The implementations of each hook, looked up once: `listeners.step_ended(view=view, step=7)`."""
+
+    def __init__(self, plan: Plan, warn: Callable[[str], None]) -> None:
+        names = {loaded.module: loaded.plugin.namespace for loaded in plan.plugins}
+        self.run_started = Hook(plan.hooks.ebmkit_run_started, names, warn)
+        self.step_ended = Hook(plan.hooks.ebmkit_step_ended, names, warn)
+        self.checkpoint_saved = Hook(plan.hooks.ebmkit_checkpoint_saved, names, warn)
+        self.run_finished = Hook(plan.hooks.ebmkit_run_finished, names, warn)
+
+
+class Hook:
+    """One hook and those who listen to it."""
+
+    def __init__(self, caller: pluggy.HookCaller, names: dict[str, str], warn: Callable[[str], None]) -> None:
+        self.name = caller.name
+        self.warn = warn
+        self.heard = [
+            (names.get(each.plugin_name, each.plugin_name), each.function, tuple(each.argnames))
+            for each in caller.get_hookimpls()
+        ]
+
+    def __call__(self, **news: Any) -> None:
+        if self.heard:
+            for listener in list(self.heard):
+                self._tell(listener, news)
+
+    def _tell(self, listener: tuple[str, Callable[..., Any], tuple[str, ...]], news: dict[str, Any]) -> None:
+        plugin, function, wanted = listener
+        try:
+            function(**{name: news[name] for name in wanted})
+        except (Exception, SystemExit) as error:
+            self.heard.remove(listener)
+            said = " ".join(str(error).split())
+            self.warn(f"plugin '{plugin}': hook '{self.name}' raised {type(error).__name__}: {said}; it is muted")

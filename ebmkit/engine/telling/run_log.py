@@ -1,0 +1,163 @@
+"""What is said while a run is under way: into `log.txt`, and to whoever watches."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+
+from ebmkit.components.models.nets.conditional import Conditional
+from ebmkit.engine.build import Parts
+from ebmkit.engine.folder.history import History
+from ebmkit.engine.folder.record import Record
+from ebmkit.engine.telling.progress import Progress
+from ebmkit.language.plan import Plan
+from ebmkit.maths.process import range_of
+
+#: Beside the loss, what the bar shows, and how briefly.
+SHOWN = {
+    "energy_data": "E data",
+    "energy_model": "E model",
+    "gradient_norm": "|grad|",
+    "chain_acceptance": "accepted",
+}
+
+
+class Narrator:
+    """Says everything twice."""
+
+    def __init__(self, record: Record, progress: Progress) -> None:
+        self.record = record
+        self.progress = progress
+        self._began = time.perf_counter()
+        self._from_step = 0
+        self._tenth = 0
+
+    def say(self, line: str) -> None:
+        """A line worth reading."""
+        self.record.say(line)
+        self.progress.say(line)
+
+    def warn(self, line: str) -> None:
+        """Something that is worth more than a line: the report tells it again."""
+        if line in self.record.warnings:  # in an earlier session
+            return
+        self.record.warnings.append(line)
+        self.say(f"warning: {line}")
+
+    def wait(self, for_what: str) -> None:
+        """Something slow begins."""
+        self.record.say(for_what)
+        self.progress.wait(for_what)
+
+    def plan(self, parts: Parts) -> None:
+        """What is about to happen."""
+        self.progress.begin(self.record.folder)
+        for line in describe(self.record.plan, parts):
+            self.say(line)
+        self.say(f"folder     {self.record.folder}")
+
+    def train(self, history: History, step: int) -> None:
+        """Training begins behind `step`."""
+        self._began, self._from_step = time.perf_counter(), step
+        steps = self.record.plan.spec.steps
+        self._tenth = step * 10 // steps
+        self.progress.follow("training", steps, lambda: (history.step, brief(history)))
+
+    def numbers(self, step: int, values: dict[str, float]) -> None:
+        """New numbers. Losses make a line at every tenth of the way; the last results have a table of their own."""
+        shown = "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+        steps = self.record.plan.spec.steps
+        if "loss" not in values:
+            (self.record.say if step == steps else self.say)(f"step {step}: {shown}")
+        elif step * 10 // steps > self._tenth:
+            self._tenth = step * 10 // steps
+            rate = (step - self._from_step) / (time.perf_counter() - self._began)
+            line = f"step {step}/{steps}  {shown}  ({rate:.0f} steps/s, {duration((steps - step) / rate)} left)"
+            self.record.say(line)
+            self.progress.pace(line)
+
+    def judge(self, verdict: str, findings: list[str]) -> None:
+        """How far the samples can be trusted."""
+        if verdict:
+            self.say(f"{'chains':<10} {verdict}")
+        for finding in findings:
+            self.warn(finding)
+
+    def leave(self, why: str, *, saved: bool) -> None:
+        """The run is left before its end."""
+        record = self.record
+        kept = f"saved at step {record.step}" if saved else f"the last checkpoint is that of step {record.step}"
+        if not record.plan.spec.stages:
+            kept = "chains are not saved, and begin again"
+        line = f"{why}; {kept}; go on with:  {resume_command(record)}"
+        record.say(line)
+        self.progress.leave(line)
+
+
+def resume_command(record: Record) -> str:
+    """What to type to go on with a run."""
+    files = [str(loaded.plugin.target) for loaded in record.plan.plugins if isinstance(loaded.plugin.target, Path)]
+    words = ["ebmkit", "resume", str(record.folder), *(word for file in files for word in ("--plugin", file))]
+    if any(sitting.drift for sitting in record.sittings):
+        words.append("--allow-drift")
+    return shlex.join(words)
+
+
+def brief(history: History) -> str:
+    """The latest numbers, for the end of a bar."""
+    words = []
+    for name, word in {"loss": "loss", **SHOWN}.items():
+        value = history.latest(name)
+        if value is not None:
+            words.append(f"{word} {value:.3g}")
+    return "  ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def describe(plan: Plan, parts: Parts) -> list[str]:
+    """The plan in a few lines: components, sizes, device, steps."""
+    spec = plan.spec
+    lines = []
+    if spec.data and parts.train is not None and parts.test is not None:
+        shape = " x ".join(map(str, plan.event))
+        sizes = f"{len(parts.train):,} points to train and {len(parts.test):,} held out, of shape {shape}"
+        lines.append(("data", f"{spec.data.component_name}: {sizes}"))
+    lines.append(("model", f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"))
+    if isinstance(parts.model, Conditional):
+        schedule = parts.model.schedule
+        most, least = range_of(schedule)
+        count = f" in {_count(schedule.count, 'level')}" if schedule.conditioning == "sigma" else ""
+        lines.append(("noise", f"{schedule.component_name}: {most:.4g} to {least:.4g}{count}"))
+    if spec.objective and spec.stages:
+        own = sum(p.numel() for p in parts.extras.parameters() if p.requires_grad) if parts.extras else 0
+        extra = f": {_count(own, 'parameter')} of its own" if own else ""
+        lines.append(("objective", spec.objective.component_name + extra))
+    for stage in spec.stages:
+        size = min(stage.batch_size, len(parts.train) if parts.train is not None else stage.batch_size)
+        batches = f"{_count(stage.steps, 'step')} of {_count(size, 'point')}"
+        batches += ", which are all there are" if size < stage.batch_size else ""
+        lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
+    if sampler := plan.chain_sampler:
+        if spec.chains:
+            kept = f"{_count(spec.chains.draws(spec.samples), 'state')} kept"
+            length = _count(spec.chains.length(sampler, spec.samples), "step")
+            chains = f"{_count(spec.chains.count, 'chain')} of {length}, {kept} of each"
+        else:
+            chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"
+        lines.append(("sampler", f"{sampler.component_name}: {chains}"))
+    lines.append(("device", f"{parts.device}, {spec.dtype}, {_count(parts.threads, 'thread')}, seed {spec.seed}"))
+    return [f"{word:<10} {text}" for word, text in lines]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")

@@ -1,0 +1,140 @@
+"""Networks that ebmkit trains itself, once, from a packaged spec, and keeps as ordinary run folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from ebmkit.contracts.version import __version__
+from ebmkit.engine import session
+from ebmkit.engine.build import settings_kept
+from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.sampling import view_of
+from ebmkit.errors.running import Drifted, ExpectationUnmet, StorageFailed
+from ebmkit.language import packaged
+from ebmkit.language.load import load_spec
+from ebmkit.language.plan import Plan
+from ebmkit.storage.atomic import make_folder, move_folder, remove_folder, storing
+
+#: Seconds after which what a killed process left behind may go. Training takes less than a minute.
+FORGOTTEN = 24 * 3600
+
+
+class Trained(NamedTuple):
+    """A network with the weights of a finished run, and what that run measured."""
+
+    module: nn.Module
+    results: dict[str, float]
+
+
+def trained(spec: str) -> Trained:
+    """The network of a packaged spec: as it was kept, or trained now. In one process it is read once."""
+    return _trained(spec, cache_folder())
+
+
+def cache_folder() -> Path | None:
+    """Where they are kept: below XDG_CACHE_HOME, or ~/.cache. None for somebody who has no home."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        home = named if named.is_absolute() else Path.home() / ".cache"  # the standard says to ignore relative paths
+    except RuntimeError:
+        return None
+    return home / "ebmkit" / "features"
+
+
+@cache
+def _trained(spec: str, kept: Path | None) -> Trained:
+    path = packaged.find(spec)
+    if path is None:
+        raise StorageFailed(f"the packaged spec {spec!r} is not there")
+    plan = load_spec(path)
+    with settings_kept(), _as_always():
+        if kept is None:
+            return _made(plan, None)
+        # Other versions may train otherwise; whoever shares a folder between machines shares the network.
+        folder = kept / f"{plan.spec.name}-{plan.hash[:16]}-ebmkit-{__version__}-torch-{torch.__version__}"
+        with suppress(StorageFailed, Drifted):  # not there yet, or damaged: then it is made anew
+            return _read(plan, folder)
+        return _made(plan, folder)
+
+
+def _read(plan: Plan, folder: Path) -> Trained:
+    """A finished run that met its claims. Anything else raises `StorageFailed`."""
+    summary = read_summary(folder)
+    if summary["status"] != "finished" or summary["unmet"] or summary["hash"] != plan.hash:
+        raise StorageFailed(f"{folder}: not a finished run of {plan.spec.name}")
+    view = view_of(plan, folder, say=lambda line: None)
+    results = {name: summary["results"].get(name) for metric in plan.spec.evaluate for name in metric.results()}
+    if view.step != plan.spec.steps or not all(isinstance(value, float) for value in results.values()):
+        raise StorageFailed(f"{folder}: not the whole of a run")
+    return Trained(view.parts.evaluated.eval().requires_grad_(False), results)
+
+
+def _made(plan: Plan, folder: Path | None) -> Trained:
+    """Trained in a folder that nobody else looks at, which gets its name when all is there."""
+    workshop = _workshop(folder)
+    beside = folder is not None and workshop.parent == folder.parent
+    try:
+        record = session.run(plan, runs_dir=workshop)
+        if record.unmet:
+            raise ExpectationUnmet(f"the network {plan.spec.name!r}, trained here: {record.unmet[0].message}")
+        made = _read(plan, record.folder)
+        if folder is not None and beside:
+            _keep(plan, record.folder, folder)
+        return made
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+
+
+def _workshop(folder: Path | None) -> Path:
+    """A new folder beside `folder`, so that renaming is enough; elsewhere if that cannot be."""
+    if folder is not None:
+        try:
+            make_folder(folder.parent)
+            with storing(folder.parent):
+                for path in folder.parent.glob(".*.tmp"):  # of processes that were killed
+                    if path.stat().st_mtime < time.time() - FORGOTTEN:
+                        shutil.rmtree(path, ignore_errors=True)
+                return Path(tempfile.mkdtemp(".tmp", f".{folder.name}.", folder.parent))
+        except StorageFailed as error:
+            warnings.warn(f"{folder.name} is trained now, and again by the next process: {error.message}", stacklevel=2)
+    with storing(Path(tempfile.gettempdir())):
+        return Path(tempfile.mkdtemp(prefix="ebmkit-"))
+
+
+def _keep(plan: Plan, made: Path, folder: Path) -> None:
+    """Give a run its name. Where another process was quicker, theirs stays; something damaged makes room."""
+    try:
+        with suppress(StorageFailed):
+            move_folder(made, folder)
+            return
+        with suppress(StorageFailed, Drifted):
+            _read(plan, folder)
+            return
+        remove_folder(folder)
+        move_folder(made, folder)
+    except StorageFailed as error:
+        warnings.warn(f"{folder.name} could not be kept: {error.message}", stacklevel=2)
+
+
+@contextmanager
+def _as_always() -> Iterator[None]:
+    """What a process may have set and a run does not set itself, as it is in a fresh one: bits depend on it."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        torch.set_default_dtype(before)

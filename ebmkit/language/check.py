@@ -1,0 +1,287 @@
+"""Tree to spec: every component looked up, every value checked, all mistakes at once.
+
+pydantic checks in strict JSON mode. A component's annotation names its kind; pydantic then calls back here, where the
+name is looked up and its parameters are checked in turn. So pydantic's location of an error is the path in the YAML
+tree, and the tree knows the place.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from shlex import quote
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from ebmkit.contracts.component import Component
+from ebmkit.errors.base import EbmkitError, Mistakes
+from ebmkit.errors.schema import (
+    NotAComponent,
+    PluginMissing,
+    Refused,
+    UnknownPart,
+    UnknownVersion,
+    UnusedPart,
+    WrongType,
+)
+from ebmkit.errors.source import Path
+from ebmkit.errors.text import TooLarge
+from ebmkit.language.pydantic_errors import FOUND, Found, translate
+from ebmkit.language.sections import Spec
+from ebmkit.language.text import MAX_DEPTH, Node, show
+from ebmkit.registry.registry import Registry
+from ebmkit.registry.spelling import nearest
+from ebmkit.registry.words import a
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+
+MAX_REQUIREMENT = 200
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A spec whose every value is right by itself; whether they fit together is the next question."""
+
+    spec: Spec
+    tree: Node
+    #: The components that stand under `parts:`, by name and kind.
+    parts: dict[tuple[str, str], Component]
+
+
+def check(tree: Node, registry: Registry, *, default_name: str = "experiment") -> Checked:
+    """The spec that a tree spells. Raises `Mistakes` with everything that is wrong."""
+    checker = _Checker(tree, registry)
+    checker.check_version()
+    checker.check_plugins()
+    sections = {name: node.plain() for name, node in checker.root.items() if name not in ("parts", "plugins")}
+    sections.setdefault("name", default_name)
+    if "ebmkit" in sections:
+        sections["ebmkit"] = 1  # what else stands there was refused by then; to pydantic, 1.0 and true are 1 too
+    spec = checker.validate(Spec, sections, owner="the spec")
+    checker.check_unused_parts()
+    if checker.mistakes:
+        raise Mistakes(checker.mistakes)
+    assert isinstance(spec, Spec)
+    return Checked(spec, tree, checker.checked_parts)
+
+
+class _Checker:
+    """What pydantic calls back to: the registry, the parts, and the mistakes found so far."""
+
+    def __init__(self, tree: Node, registry: Registry) -> None:
+        assert isinstance(tree.value, dict)
+        self.tree = tree
+        self.root = tree.value
+        self.registry = registry
+        self.mistakes: list[EbmkitError] = []
+        self.parts = self._mapping("parts")
+        self.checked_parts: dict[tuple[str, str], Component] = {}
+        self.open_parts: list[str] = []  # those whose check is under way, to notice a circle
+        self.used_parts: set[str] = set()
+        self.absent_plugins: set[str] = set()
+
+    # What stands at the top -------------------------------------------------------------------------------------------
+
+    def check_version(self) -> None:
+        version = self.root.get("ebmkit")
+        if version and type(version.value) is not int:
+            self.mistakes.append(
+                WrongType(f"the version of the spec language is 1, not {show(version.plain())}", version.head)
+            )
+        elif version and version.value != 1:
+            raise Mistakes(
+                [
+                    UnknownVersion(
+                        f"this ebmkit knows version 1 of the spec language, not {version.value}",
+                        version.place,
+                        help="a newer spec needs a newer ebmkit-core",
+                    )
+                ]
+            )
+
+    def check_plugins(self) -> None:
+        """`plugins:` states what a spec needs; each is loaded, so that its hooks run too."""
+        for namespace, node in self._mapping("plugins").items():
+            error: EbmkitError | None = None
+            if isinstance(node.value, str):
+                error = self._unmet(namespace, node.value)
+            else:
+                error = WrongType(
+                    f"plugin '{namespace}' needs a requirement, not {show(node.plain())}",
+                    help=f'for example {{{namespace}: "ebmkit-{namespace}>=0.1"}}',
+                )
+            if error:
+                error.place = node.place
+                self.mistakes.append(error)
+                self.absent_plugins.add(namespace)
+
+    def _unmet(self, namespace: str, text: str) -> EbmkitError | None:
+        from packaging.requirements import InvalidRequirement, Requirement
+        from packaging.utils import canonicalize_name
+
+        try:
+            if len(text) > MAX_REQUIREMENT:  # parsing is recursive, and slow for long lists of versions
+                raise InvalidRequirement(text)
+            requirement = Requirement(text)
+            if requirement.url or requirement.marker:  # a spec does not say where code is fetched from
+                raise InvalidRequirement(text)
+        except InvalidRequirement:
+            return WrongType(
+                f"{show(text)} is not a requirement", help="a distribution and versions: ebmkit-alpha>=0.2"
+            )
+        plugin = self.registry.plugins.found().get(namespace)
+        if plugin is None:
+            return PluginMissing(f"plugin '{namespace}' is not installed", help=f"pip install {quote(text)}")
+        if canonicalize_name(requirement.name) != canonicalize_name(plugin.distribution):
+            return PluginMissing(
+                f"the namespace '{namespace}' belongs to '{plugin.distribution}', not to '{requirement.name}'"
+            )
+        if not requirement.specifier.contains(plugin.version, prereleases=True):
+            return PluginMissing(
+                f"'{text}' is needed, {plugin.distribution} {plugin.version} is installed",
+                help=f"pip install {quote(text)}",
+            )
+        try:
+            self.registry.load(namespace)
+        except EbmkitError as error:
+            return error
+        return None
+
+    def check_unused_parts(self) -> None:
+        for name, node in self.parts.items():
+            if name not in self.used_parts and node.key:
+                self.mistakes.append(
+                    UnusedPart(
+                        f"nothing refers to the part '{name}'", node.key, help=f"write ${name} where it is meant"
+                    )
+                )
+
+    def _mapping(self, name: str) -> dict[str, Node]:
+        node = self.root.get(name)
+        if node is None or node.value is None:
+            return {}
+        if not isinstance(node.value, dict):
+            self.mistakes.append(WrongType(f"'{name}' is a mapping, not {show(node.plain())}", node.place))
+            return {}
+        return node.value
+
+    # Components -------------------------------------------------------------------------------------------------------
+
+    def check_component(self, kind: str, value: Any) -> Component | None:
+        """Called by pydantic wherever an annotation names a kind."""
+        if isinstance(value, str) and value.startswith("$"):
+            return self._part(kind, value[1:])
+        if isinstance(value, str):
+            value = {"use": value}
+        if not isinstance(value, dict):
+            raise _at(NotAComponent(f"expected {a(kind)}, not {show(value)}", help="a name, or {use: name, ...}"))
+        parameters = dict(value)
+        name = parameters.pop("use", None)
+        if not isinstance(name, str):
+            raise _at(self._useless(kind, value, name), *(["use"] if "use" in value else []))
+        if name.partition(".")[0] in self.absent_plugins and "." in name:
+            return None  # said once, where `plugins:` asks for it
+        try:
+            cls = self.registry.find(kind, name)
+        except EbmkitError as error:
+            if name.startswith("$"):
+                error.help = f"a reference stands alone: {kind}: $name"
+            raise _at(error, "use") from None
+        made: Component = self._construct(cls, parameters, owner=f"{kind} '{name}'")
+        return made
+
+    def _useless(self, kind: str, value: dict[str, Any], name: Any) -> EbmkitError:
+        if "use" in value:
+            return NotAComponent(f"'use' names {a(kind)}; {show(name)} is not a name")
+        slip = nearest("use", value)
+        label = f"is '{slip}' meant as 'use'?" if slip else ""
+        named = [key for key in value if key in self.registry.names(kind)]
+        if named:
+            return NotAComponent(
+                f"this {kind} lacks 'use'", help=f"{{use: {named[0]}, ...}}, with the parameters beside it"
+            )
+        help = f"{{use: name, ...}}; 'ebmkit list {kind}' shows the names"
+        return NotAComponent(f"this {kind} lacks 'use'", label=label, help=help)
+
+    def _construct(self, cls: type[Any], parameters: dict[str, Any], owner: str) -> Any:
+        """An instance, or pydantic's error with every line of it in our words."""
+        try:
+            return _adapter(cast("Hashable", cls)).validate_json(json.dumps(parameters), context=self)
+        except ValidationError as error:
+            raise ValidationError.from_exception_data(
+                owner,
+                [
+                    InitErrorDetails(type=PydanticCustomError("ebmkit", "", {FOUND: found}), loc=path, input=None)
+                    for path, found in translate(error, cls, parameters, owner)
+                ],
+            ) from None
+        except Exception as error:  # a component's own check may raise anything
+            raise _at(Refused(f"{owner}: {type(error).__name__}: {error}")) from error
+
+    def _part(self, kind: str, name: str) -> Component | None:
+        """The shared object behind `$name`: checked once, and its mistakes are shown where it is written."""
+        if name not in self.parts:
+            meant = nearest(name, self.parts)
+            self.used_parts.update({meant} if meant else ())  # misspelt, so not unused as well
+            label = f"did you mean '{meant}'?" if meant else ""
+            raise _at(UnknownPart(f"there is no part '{name}'", label=label, help="parts are written under 'parts:'"))
+        if name in self.open_parts:
+            raise _at(UnknownPart(f"the part '{name}' refers to itself"))
+        if self.parts[name].depth + sum(self.parts[outer].depth for outer in self.open_parts) > MAX_DEPTH:
+            raise _at(TooLarge(f"nested more than {MAX_DEPTH} levels deep, counting what parts refer to"))
+        self.used_parts.add(name)
+        other = next((known for part, known in self.checked_parts if part == name and known != kind), None)
+        if other and self.checked_parts[name, other] is None:
+            return None  # it is wrong already, and that was said
+        if other:
+            raise _at(UnknownPart(f"the part '{name}' is {a(other)} elsewhere, and one object cannot be {a(kind)} too"))
+        if (name, kind) not in self.checked_parts:
+            self.open_parts.append(name)
+            found = self.validate(_kind_adapter(kind), self.parts[name].plain(), owner="", prefix=("parts", name))
+            self.open_parts.pop()
+            self.checked_parts[name, kind] = found
+        return self.checked_parts[name, kind]
+
+    # From pydantic's locations to places ------------------------------------------------------------------------------
+
+    def validate(self, target: Any, value: Any, owner: str, prefix: Path = ()) -> Any:
+        """Check a value and file its mistakes at their places; None where there were any."""
+        try:
+            if isinstance(target, TypeAdapter):
+                return target.validate_json(json.dumps(value), context=self)
+            return self._construct(target, value, owner)
+        except ValidationError as error:
+            for line in error.errors(include_url=False, include_input=False):
+                self.mistakes.append(self._located(line["ctx"][FOUND], (*prefix, *line["loc"])))
+            return None
+
+    def _located(self, found: Found, path: Path) -> EbmkitError:
+        """A mistake with the place that its path leads to. A path may hold pydantic's own words; they lead nowhere."""
+        node = self.tree.follow(path)
+        found.mistake.place = node.key if found.at_key and node.key else node.head
+        return found.mistake
+
+
+def _at(mistake: EbmkitError, *path: str | int) -> ValidationError:
+    """A mistake on its way through pydantic, which puts the path of the component in front."""
+    return ValidationError.from_exception_data(
+        "component",
+        [InitErrorDetails(type=PydanticCustomError("ebmkit", "", {FOUND: Found(mistake)}), loc=path, input=None)],
+    )
+
+
+@cache
+def _adapter(cls: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
+
+
+@cache
+def _kind_adapter(kind: str) -> TypeAdapter[Any]:
+    from ebmkit.contracts.kinds import KINDS
+
+    return TypeAdapter(KINDS[kind])

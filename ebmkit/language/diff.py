@@ -1,0 +1,53 @@
+"""How two trees of plain data differ: specs, locks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ebmkit.errors.source import Path
+
+
+class Absent:
+    """Stands where one of the two has nothing."""
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT = Absent()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two values under one path."""
+
+    path: Path
+    before: Any
+    after: Any
+
+    @property
+    def where(self) -> str:
+        """The path as `--set` takes it."""
+        return ".".join(map(str, self.path))
+
+    def __str__(self) -> str:
+        return f"{self.where}: {_short(self.before)} -> {_short(self.after)}"
+
+
+def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Difference]:
+    """All leaves that differ. Lists of one length are compared entry by entry."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [*before, *(key for key in after if key not in before)]:
+            yield from differences(before.get(key, ABSENT), after.get(key, ABSENT), (*path, key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for position, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from differences(one, other, (*path, position))
+    elif before != after:
+        yield Difference(path, before, after)
+
+
+def _short(value: Any) -> str:
+    text = repr(value) if not isinstance(value, str) else value
+    return text if len(text) <= 60 else text[:57] + "..."

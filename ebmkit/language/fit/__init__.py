@@ -1,0 +1,59 @@
+"""Do the components of a spec fit together? Each misfit names both places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ebmkit.contracts.kinds import Init, Metric, Noise, Objective, Sampler
+from ebmkit.errors.base import EbmkitError
+from ebmkit.language.check import Checked
+from ebmkit.language.fit.chains import chain_misfits, sampler_misfits, start_misfits
+from ebmkit.language.fit.metrics import expectation_misfits, metric_misfits, stop_misfits
+from ebmkit.language.fit.places import Places, event_of
+from ebmkit.language.fit.states import data_misfits, idle_misfits, section_misfits, shape_misfits
+from ebmkit.language.fit.training import (
+    ability_misfits,
+    model_misfits,
+    noise_misfits,
+    noise_shape_misfits,
+    objective_misfits,
+    schedule_misfits,
+    space_misfits,
+)
+from ebmkit.language.sections import walk
+
+__all__ = ["event_of", "misfits"]
+
+
+def misfits(checked: Checked, *, idle: bool = False) -> Iterator[EbmkitError]:
+    """Everything that cannot work, before anything is built; that there is nothing to do too, unless that is `idle`."""
+    here = Places(checked)
+    unreadable = list(data_misfits(checked, here))
+    yield from unreadable
+    yield from section_misfits(checked, here)
+    if not idle:
+        yield from idle_misfits(checked, here)
+    if unreadable:
+        return  # the rest depends on the shape of a state
+    yield from shape_misfits(checked, here)
+    yield from model_misfits(checked, here)
+    for path, component in walk(checked.spec):
+        if isinstance(component, Sampler) and component.inner():
+            continue  # it can do what the sampler inside can, of which all is said
+        if isinstance(component, (Sampler, Objective)):
+            yield from ability_misfits(path, component, checked, here)
+            yield from schedule_misfits(path, component, checked, here)
+        if isinstance(component, Sampler):
+            yield from sampler_misfits(path, component, checked, here)
+        if isinstance(component, (Sampler, Objective, Noise, Metric)):
+            yield from space_misfits(path, component, checked, here)
+        if isinstance(component, Noise):
+            yield from noise_shape_misfits(path, component, checked, here)
+            yield from noise_misfits(path, component, checked, here)
+        if isinstance(component, Init):
+            yield from start_misfits(path, component, checked, here)
+    yield from objective_misfits(checked, here)
+    yield from chain_misfits(checked, here)
+    yield from metric_misfits(checked, here)
+    yield from stop_misfits(checked, here)
+    yield from expectation_misfits(checked, here)

@@ -1,0 +1,167 @@
+"""Can every metric be measured, and is what `expect:` and `stop:` speak of measured?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ebmkit.contracts.kinds import Metric
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.fit import (
+    AbilityMissing,
+    ConditioningMismatch,
+    MeasuredTwice,
+    SectionMissing,
+    UnknownMeasurement,
+    Unsuitable,
+)
+from ebmkit.language.check import Checked
+from ebmkit.language.fit.places import MODELS, USUAL, Places, called, conditioned, event_of
+from ebmkit.registry.spelling import did_you_mean
+
+#: What `chains/draws.py` keeps of the steps of long chains.
+KEPT_OF_LONG_CHAINS = frozenset({"energy", "acceptance", "divergence"})
+
+#: What a metric needs that is no ability of the model.
+OF_THE_RUN = frozenset({"samples", "data", "chains", "labels", "truth", "reverse_sde"})
+
+
+def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    spec = checked.spec
+    first: dict[str, int] = {}
+    for position, metric in enumerate(spec.evaluate):
+        place = here("evaluate", position)
+        yield from _measurable(position, metric, checked, here)
+        if "data" in metric.needs and not spec.data:
+            yield SectionMissing(f"{called(metric)} compares with data, and there is no 'data:'", place)
+        if "labels" in metric.needs and spec.data and not spec.data.labelled:
+            yield Unsuitable(
+                f"{called(metric)} compares with labels, and {called(spec.data)} has none",
+                place,
+                other=here("data"),
+                other_label="no labels",
+            )
+        if "truth" in metric.needs and spec.data and not spec.data.known:
+            yield Unsuitable(
+                f"{called(metric)} needs data whose density is known, and that of {called(spec.data)} is not",
+                place,
+                other=here("data"),
+                help="'from_model' draws data from a model that is known",
+            )
+        if "samples" in metric.needs and not spec.chain_sampler:
+            yield SectionMissing(
+                f"{called(metric)} needs samples, and there is no 'sampler:'",
+                place,
+                help="the objective has no sampler of its own; add "
+                f"'sampler: {USUAL['sampler', spec.model.conditioning]}' to the spec",
+            )
+        if "chains" in metric.needs and not spec.chains:
+            yield SectionMissing(
+                f"{called(metric)} compares long chains, and there is no 'chains:'",
+                place,
+                help="chains: {count: 4} keeps the states of four long chains",
+            )
+        if spec.chains and spec.chains.count < metric.least_chains:
+            yield Unsuitable(
+                f"{called(metric)} compares {metric.least_chains} chains or more",
+                place,
+                other=here("chains"),
+                other_label=f"{spec.chains.count} chain",
+            )
+        if metric.every is not None and not spec.train:
+            yield SectionMissing(f"'every' of {called(metric)} counts training steps, and there is no 'train:'", place)
+        for name in metric.results():
+            if name in first:
+                yield MeasuredTwice(
+                    f"'{name}' is measured twice",
+                    place,
+                    label="again",
+                    other=here("evaluate", first[name]),
+                    other_label="first here",
+                )
+                break
+            first[name] = position
+
+
+def _measurable(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    model, event = checked.spec.model, event_of(checked)
+    if event is not None and (reason := metric.refusal(event, model)):
+        yield Unsuitable(
+            f"{called(metric)} {reason}",
+            here("evaluate", position),
+            other=here("model"),
+            other_label=f"{called(model)} with states of shape {event}",
+        )
+    lacking = sorted(metric.needs - OF_THE_RUN - model.offers)
+    if "energy" in metric.needs and model.conditioning is not None:
+        yield ConditioningMismatch(
+            f"{called(metric)} reads the energy of x, and {called(model)} takes {conditioned(model.conditioning)}",
+            here("evaluate", position),
+            other=here("model"),
+            other_label=f"takes {conditioned(model.conditioning)}",
+            help=f"use {MODELS[None]}",
+        )
+    elif lacking:
+        yield AbilityMissing(
+            f"{called(metric)} needs '{', '.join(lacking)}', which {called(model)} does not offer",
+            here("evaluate", position),
+            label=f"needs {', '.join(lacking)}",
+            other=here("model"),
+            other_label=f"offers {', '.join(sorted(model.offers))}",
+        )
+    yield from _traced(position, metric, checked, here)
+
+
+def _traced(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Do the chains that draw samples go as the metric knows them, and report what it reads?"""
+    spec, sampler = checked.spec, checked.spec.chain_sampler
+    if "reverse_sde" in metric.needs and (sampler is None or sampler.component_name != "reverse_sde"):
+        yield Unsuitable(
+            f"{called(metric)} works out the chains of sampler 'reverse_sde', and "
+            + ("there is no 'sampler:'" if sampler is None else f"here is {called(sampler)}"),
+            here("evaluate", position),
+            other=here("sampler") if spec.sampler else None,
+            other_label="other chains",
+        )
+    if sampler is None:
+        return
+    if silent := sorted(metric.traces - sampler.traces):
+        yield AbilityMissing(
+            f"{called(metric)} needs the {', '.join(silent)} of chains, which {called(sampler)} does not report",
+            here("evaluate", position),
+            label=f"needs {', '.join(silent)}",
+            other=here("sampler") if spec.sampler else here("objective", "sampler"),
+            other_label=f"reports {', '.join(sorted(sampler.traces)) or 'nothing'}",
+        )
+    elif spec.chains and (lost := sorted(metric.traces - KEPT_OF_LONG_CHAINS)):
+        yield AbilityMissing(
+            f"{called(metric)} needs the {', '.join(lost)} of chains, which is not kept of long ones",
+            here("evaluate", position),
+            label=f"needs {', '.join(lost)}",
+            other=here("chains"),
+            other_label=f"keep {', '.join(sorted(KEPT_OF_LONG_CHAINS))}",
+        )
+
+
+def stop_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    spec = checked.spec
+    followed = [name for metric in spec.evaluate if metric.every for name in metric.results()]
+    for position, stage in enumerate(spec.stages):
+        if stage.stop and stage.stop.metric not in followed:
+            yield UnknownMeasurement(
+                f"nothing measures '{stage.stop.metric}' during training",
+                here(*spec.stage_path(position), "stop", "metric"),
+                label=did_you_mean(stage.stop.metric, followed),
+                help="a metric under 'evaluate:' with 'every' does",
+            )
+
+
+def expectation_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    measured = [name for metric in checked.spec.evaluate for name in metric.results()]
+    for position, expectation in enumerate(checked.spec.expect):
+        if expectation.metric not in measured:
+            yield UnknownMeasurement(
+                f"nothing measures '{expectation.metric}'",
+                here("expect", position, "metric"),
+                label=did_you_mean(expectation.metric, measured),
+                help=f"measured: {', '.join(measured)}" if measured else "add a metric under 'evaluate:'",
+            )

@@ -1,0 +1,74 @@
+"""Do data, model and sections fit together?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.fit import DataUnreadable, SectionMissing, ShapeMismatch, SpaceMismatch
+from ebmkit.language.check import Checked
+from ebmkit.language.fit.places import Places, called, event_of
+
+
+def data_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    data = checked.spec.data
+    try:
+        event_of(checked)
+    except Exception as error:  # a plugin's data may raise anything
+        if data is None:
+            raise
+        said = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        yield DataUnreadable(f"{called(data)}: {said}", here("data"))
+
+
+def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    data, model = checked.spec.data, checked.spec.model
+    fixed = model.event()
+    if data and fixed is not None and data.event() != fixed:
+        yield ShapeMismatch(
+            f"{called(data)} has states of shape {data.event()}, {called(model)} of shape {fixed}",
+            here("model"),
+            label=f"shape {fixed}",
+            other=here("data"),
+            other_label=f"shape {data.event()}",
+        )
+    elif data and (reason := model.refusal(data.event())):
+        yield ShapeMismatch(
+            f"{called(model)} {reason}",
+            here("model"),
+            other=here("data"),
+            other_label=f"shape {data.event()}",
+        )
+    if data and data.space != model.space:
+        yield SpaceMismatch(
+            f"{called(data)} is {data.space}, {called(model)} is {model.space}",
+            here("model"),
+            label=model.space,
+            other=here("data"),
+            other_label=data.space,
+        )
+    if not data and fixed is None:
+        yield SectionMissing(f"{called(model)} takes its shape from data, and there is no 'data:'", here("model"))
+
+
+def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    spec = checked.spec
+    if spec.train:
+        for name in ("data", "objective"):
+            if getattr(spec, name) is None:
+                yield SectionMissing(f"training needs '{name}:'", here("train"))
+    elif spec.objective:
+        yield SectionMissing(
+            f"{called(spec.objective)} is there to train, and there is no 'train:'",
+            here("objective"),
+            help="train: {steps: 1000}",
+        )
+
+
+def idle_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    if not (checked.spec.train or checked.spec.objective or checked.spec.sampler):
+        yield SectionMissing(
+            "there is nothing to do: no 'train:' and no 'sampler:'",
+            here("model"),
+            help="a sampler alone makes a sampling experiment",
+        )

@@ -1,0 +1,161 @@
+"""Do objective and noise fit the model and the data?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from ebmkit.contracts.kinds import Metric, Noise, Objective, Sampler, Schedule
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.fit import (
+    AbilityMissing,
+    ConditioningMismatch,
+    ScheduleMismatch,
+    SectionMissing,
+    ShapeMismatch,
+    SpaceMismatch,
+    Unsuitable,
+)
+from ebmkit.errors.source import Path
+from ebmkit.language.check import Checked
+from ebmkit.language.fit.places import MODELS, USUAL, Places, called, conditioned, event_of
+
+
+def ability_misfits(
+    path: Path, component: Sampler | Objective, checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    model, objective = checked.spec.model, checked.spec.objective
+    if path[1:] and path[0] == "objective" and objective and objective.conditioning != model.conditioning:
+        return  # another objective brings other samplers
+    if component.conditioning != model.conditioning:
+        kind = component.component_kind
+        yield ConditioningMismatch(
+            f"{called(component)} gives a model {conditioned(component.conditioning)}, and {called(model)} takes "
+            f"{conditioned(model.conditioning)}",
+            here(*path),
+            label=f"gives {conditioned(component.conditioning)}",
+            other=here("model"),
+            other_label=f"takes {conditioned(model.conditioning)}",
+            help=f"use {kind} '{USUAL[kind, model.conditioning]}', or {MODELS[component.conditioning]}",
+        )
+        return  # what another one needs is not known
+    if lacking := sorted(component.needs - model.offers):
+        yield AbilityMissing(
+            f"{called(component)} needs '{', '.join(lacking)}', which {called(model)} does not offer",
+            here(*path),
+            label=f"needs {', '.join(lacking)}",
+            other=here("model"),
+            other_label=f"offers {', '.join(sorted(model.offers))}",
+        )
+
+
+def schedule_misfits(
+    path: Path, component: Sampler | Objective, checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    """Is the noise that a component works with that of the model?"""
+    model, theirs = checked.spec.model, getattr(component, "schedule", None)
+    if theirs is None or model.schedule is None or component.conditioning != model.conditioning:
+        return
+    if theirs != model.schedule:
+        yield ScheduleMismatch(
+            f"{called(component)} has another noise schedule than {called(model)}, which knows its own noise only",
+            here(*path, "schedule"),
+            label=_numbers(theirs),
+            other=here("model", "schedule"),
+            other_label=_numbers(model.schedule),
+            help="write the schedule once under 'parts:' and refer to it in both places: schedule: $name",
+        )
+
+
+def _numbers(schedule: Schedule) -> str:
+    """A schedule as a spec writes it."""
+    fields = (field.name for field in dataclasses.fields(schedule))  # type: ignore[arg-type]  # it is a dataclass
+    return ", ".join([schedule.component_name, *(f"{name}: {getattr(schedule, name)}" for name in fields)])
+
+
+def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Are there the data that a conditioned model takes numbers and labels from?"""
+    model, data = checked.spec.model, checked.spec.data
+    if model.schedule is not None and model.schedule.needs_data and not data:
+        yield SectionMissing(
+            f"{called(model)} has a schedule that takes 'sigma_max' from data, and there is no 'data:'",
+            here("model", "schedule"),
+            help="give it a number, as in {use: geometric, sigma_max: 10.0}",
+        )
+    if checked.spec.compile and model.conditioning is not None:
+        yield Unsuitable(
+            f"'compile' compiles energies, and {called(model)} gives scores at noise levels",
+            here("compile"),
+            other=here("model"),
+            other_label=f"takes a {model.conditioning} beside x",
+            help="leave 'compile' out",
+        )
+    if model.labelled and not (data and data.labelled):
+        yield Unsuitable(
+            f"{called(model)} has 'classes', and {f'{called(data)} has no labels' if data else 'there is no data'}",
+            here("model", "classes"),
+            other=here("data") if data else None,
+            other_label="no labels",
+            help="leave out 'classes' to learn without labels",
+        )
+
+
+def space_misfits(
+    path: Path, component: Sampler | Objective | Noise | Metric, checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    model = checked.spec.model
+    if model.space not in component.spaces:
+        yield SpaceMismatch(
+            f"{called(component)} works on {' or '.join(sorted(component.spaces))} states, "
+            f"{called(model)} has {model.space} ones",
+            here(*path),
+            other=here("model"),
+            other_label=f"{model.space} states",
+        )
+
+
+def noise_shape_misfits(path: Path, noise: Noise, checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    event, fixed = event_of(checked), noise.event()
+    if event is not None and fixed is not None and event != fixed:
+        yield ShapeMismatch(
+            f"{called(noise)} has states of shape {fixed}, the model of shape {event}",
+            here(*path),
+            label=f"shape {fixed}",
+            other=here("data") if checked.spec.data else here("model"),
+            other_label=f"shape {event}",
+        )
+
+
+def noise_misfits(path: Path, noise: Noise, checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    objective = checked.spec.objective
+    if objective is None or path[:-1] != ("objective",):
+        return
+    if lacking := sorted(objective.noise_needs - noise.offers):
+        yield AbilityMissing(
+            f"{called(objective)} needs noise that is '{', '.join(lacking)}', which {called(noise)} is not",
+            here(*path),
+            label=f"offers {', '.join(sorted(noise.offers))}",
+            other=here("objective"),
+            other_label=f"needs {', '.join(sorted(objective.noise_needs))}",
+        )
+
+
+def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    spec, event = checked.spec, event_of(checked)
+    objective, data, model = spec.objective, spec.data, spec.model
+    if objective is None:
+        return
+    if event is not None and (reason := objective.refusal(event, model)):
+        yield Unsuitable(
+            f"{called(objective)} {reason}",
+            here("objective"),
+            other=here("model"),
+            other_label=f"{called(model)} with states of shape {event}",
+        )
+    if objective.needs_labels and data and not data.labelled:
+        yield Unsuitable(
+            f"{called(objective)} learns from labels, and {called(data)} has none",
+            here("objective"),
+            other=here("data"),
+            other_label="no labels",
+        )

@@ -1,0 +1,60 @@
+"""What will happen: a spec with every default filled, everything fitted together, and a name that is a hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pluggy
+
+    from ebmkit.contracts.kinds import Event, Sampler
+    from ebmkit.errors.source import Path, Place
+    from ebmkit.language.sections import Spec
+    from ebmkit.language.text import Node
+    from ebmkit.registry.loading import LoadedPlugin
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The end of the torch-free half of the road."""
+
+    spec: Spec
+    #: Shape of one state.
+    event: Event
+    #: The spec as plain data with every default written out; what `resolved.yaml` holds.
+    resolved: dict[str, Any]
+    #: Where each value of `resolved` came from: a place in a file or flag, or words ("default of sampler 'langevin'").
+    origins: dict[Path, Place | str]
+    #: SHA-256 of the canonical form. Comments, order, spelling of numbers and the run's name do not move it.
+    hash: str
+    #: The merged tree with the place of every value.
+    tree: Node
+    #: Those that the spec names, and the hooks of these and of ebmkit itself.
+    plugins: tuple[LoadedPlugin, ...]
+    hooks: pluggy.HookRelay
+
+    def place(self, path: Path) -> Place:
+        """Where the value at `path` was written, or for a default the nearest thing around it."""
+        return self.tree.follow(path).head
+
+    def name_at(self, path: Path) -> str:
+        """The name of the component at `path`, as a spec writes it."""
+        value: Any = self.resolved
+        for key in path:
+            value = value[key]
+            if isinstance(value, str) and value.startswith("$"):
+                value = self.resolved["parts"][value[1:]]
+        return str(value["use"])
+
+    @property
+    def chain_sampler(self) -> Sampler | None:
+        """What draws the samples of this run."""
+        return self.spec.chain_sampler
+
+
+def resolved_yaml(plan: Plan) -> str:
+    """The plan as a spec with every default, and behind each value where it came from."""
+    from ebmkit.language.yaml_writer import emit
+
+    return emit(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})

@@ -1,0 +1,112 @@
+"""A component's docstring as a reference page: summary, formula, parameters, reference, example."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import textwrap
+from typing import Any, get_type_hints
+
+from ebmkit.contracts.component import Component
+from ebmkit.registry import words as describe
+
+_HEADINGS = ("Parameters:", "Reference:", "Example:")
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """What a spec may set on a component."""
+
+    name: str
+    type: str
+    default: Any  # `dataclasses.MISSING` where there is none
+    meaning: str
+
+    @property
+    def required(self) -> bool:
+        return self.default is dataclasses.MISSING
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """What `ebmkit show` prints and the reference is made of."""
+
+    summary: str
+    body: str  # formula and explanation
+    parameters: tuple[Parameter, ...]
+    reference: str
+    example: str
+
+
+def page(cls: type[Any]) -> Page:
+    """The reference page of a component or of a section of the language."""
+    text = inspect.getdoc(cls) or ""
+    sections = _split(text)
+    summary, _, body = sections[""].partition("\n\n")
+    meanings = _meanings(sections.get("Parameters:", ""))
+    hints = get_type_hints(cls, include_extras=True)
+    parameters = tuple(
+        Parameter(
+            field.name,
+            describe.words(hints[field.name]),
+            _default(field),
+            meanings.get(field.name, ""),
+        )
+        for field in dataclasses.fields(cls)
+    )
+    return Page(
+        summary=summary.replace("\n", " "),
+        body=body.strip("\n"),
+        parameters=parameters,
+        reference=" ".join(sections.get("Reference:", "").split()),
+        example=textwrap.dedent(sections.get("Example:", "")).strip(),
+    )
+
+
+def _split(text: str) -> dict[str, str]:
+    """The text before the first heading under "", then each heading's."""
+    sections: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in text.split("\n"):
+        heading = next((word for word in _HEADINGS if line.startswith(word)), None)
+        if heading:
+            current, line = heading, line[len(heading) :]
+            sections[current] = []
+        sections[current].append(line)
+    return {heading: "\n".join(lines).rstrip() for heading, lines in sections.items()}
+
+
+def _meanings(text: str) -> dict[str, str]:
+    """`    name: meaning`, where a meaning may go on over several lines."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in textwrap.dedent(text).split("\n"):
+        start = re.match(r"(\w+): (.*)", line)
+        if start:
+            name = start[1]
+            found[name] = start[2]
+        elif name and line.strip():
+            found[name] += " " + line.strip()
+    return found
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+
+
+def plain_default(value: Any) -> Any:
+    """A default as a spec would write it."""
+    if dataclasses.is_dataclass(value):
+        given = {
+            field.name: plain_default(current)
+            for field in dataclasses.fields(value)
+            if (current := getattr(value, field.name)) != _default(field)
+        }
+        component: Any = value
+        if not isinstance(component, Component):  # a section
+            return given
+        return {"use": component.component_name, **given} if given else component.component_name
+    if isinstance(value, tuple):
+        return [plain_default(item) for item in value]
+    return value

@@ -1,0 +1,113 @@
+"""Spec to plan: fits checked, defaults filled, the origin of every value kept, and a hash that names the experiment."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections import Counter
+from itertools import islice
+from typing import Any
+
+from ebmkit.contracts.component import Component
+from ebmkit.errors.base import MOST, Mistakes
+from ebmkit.errors.source import Path, Place
+from ebmkit.language.check import Checked
+from ebmkit.language.fit import event_of, misfits
+from ebmkit.language.plan import Plan
+from ebmkit.language.sections import walk
+from ebmkit.registry.registry import Registry
+
+
+def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan:
+    """The plan of a checked spec. Raises `Mistakes` with everything that does not fit.
+
+    One that neither trains nor samples is a mistake too, unless it is to be looked at only and may be `idle`.
+    """
+    if mistakes := list(islice(misfits(checked, idle=idle), MOST)):
+        raise Mistakes(mistakes)
+    event = event_of(checked)
+    assert event is not None  # a model without a shape of its own was refused above
+    filled = _Filled(checked, registry)
+    return Plan(
+        spec=checked.spec,
+        event=event,
+        resolved=filled.tree,
+        origins=filled.origins,
+        hash=_hash(checked, registry),
+        tree=checked.tree,
+        plugins=tuple(registry.plugins.loaded.values()),
+        hooks=registry.plugins.manager.hook,
+    )
+
+
+class _Filled:
+    """The spec with every default written out, and where each value came from."""
+
+    def __init__(self, checked: Checked, registry: Registry) -> None:
+        self.source = checked.tree
+        self.registry = registry
+        self.origins: dict[Path, Place | str] = {}
+        self.tree: dict[str, Any] = self.fill(checked.spec, (), "default")
+        for name in ("plugins", "parts"):
+            if name in self.source.value:  # type: ignore[operator]  # the root is a mapping
+                self.tree[name] = self.source.follow([name]).plain()
+        for (name, _), part in checked.parts.items():
+            self.tree["parts"][name] = self.fill(part, ("parts", name), "default")
+
+    def fill(self, value: Any, path: Path, default: str) -> Any:
+        written = self.source.find(path)
+        if written and isinstance(written.value, str) and written.value.startswith("$") and path:
+            return self.leaf(written.value, path, default)  # a shared object is filled once, under `parts:`
+        if dataclasses.is_dataclass(value):
+            filled: dict[str, Any] = {}
+            component: Any = value
+            if isinstance(component, Component):
+                name = self.registry.name_of(type(component))
+                filled["use"] = self.leaf(name, (*path, "use"), default)
+                default = f"default of {component.component_kind} '{name}'"
+            for field in dataclasses.fields(value):
+                filled[field.name] = self.fill(getattr(value, field.name), (*path, field.name), default)
+            return filled
+        if isinstance(value, tuple):
+            if not value:
+                return self.leaf([], path, default)
+            return [self.fill(item, (*path, position), default) for position, item in enumerate(value)]
+        return self.leaf(value, path, default)
+
+    def leaf(self, value: Any, path: Path, default: str) -> Any:
+        self.origins[path] = self.written(path) or ("the file's name" if path == ("name",) else default)
+        return value
+
+    def written(self, path: Path) -> Place | None:
+        """The place of a value if the spec writes it, by itself or as a bare name."""
+        node = self.source.find(path)
+        if node is None and path[-1] == "use":
+            node = self.source.find(path[:-1])
+            return node.place if node and isinstance(node.value, str) else None
+        return node.place if node else None
+
+
+def _hash(checked: Checked, registry: Registry) -> str:
+    """SHA-256 over what the experiment is. The run's name is not part of that; how parts are called is not either."""
+    uses = Counter(id(component) for _, component in walk(checked.spec))
+    shared = {id(part) for part in checked.parts.values() if uses[id(part)] > 1}
+    numbers: dict[int, int] = {}
+
+    def canonical(value: Any) -> Any:
+        if dataclasses.is_dataclass(value):
+            if id(value) in numbers:
+                return {"part": numbers[id(value)]}
+            form: dict[str, Any] = {}
+            if id(value) in shared:
+                form["part"] = numbers[id(value)] = len(numbers)
+            component: Any = value
+            if isinstance(component, Component):
+                form |= {"use": registry.name_of(type(component)), "revision": component.component_revision}
+            fields = [field.name for field in dataclasses.fields(value)]
+            return form | {"with": {name: canonical(getattr(value, name)) for name in sorted(fields)}}
+        return [canonical(item) for item in value] if isinstance(value, tuple) else value
+
+    form = canonical(checked.spec)
+    del form["with"]["name"]
+    return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()

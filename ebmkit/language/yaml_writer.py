@@ -1,0 +1,68 @@
+"""Plain data to YAML that ebmkit reads back as the same data, with a comment behind every value."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ebmkit.language.text import plain_scalar
+
+_PLAIN = re.compile(r"[A-Za-z_$/][A-Za-z0-9_./$-]*\Z")
+
+
+def emit(tree: Mapping[str, Any], comments: Mapping[tuple[str | int, ...], str]) -> str:
+    """YAML text. `comments` maps the path of a value to the words behind it."""
+    # A file's name may hold anything, and stands in the comments.
+    harmless = {path: "".join(c if c.isprintable() else "?" for c in words) for path, words in comments.items()}
+    lines = list(_mapping(tree, (), harmless, ""))
+    width = min(max((len(text) for text, comment in lines if comment), default=0), 60)
+    return "".join(f"{text:<{width}}  # {comment}\n" if comment else f"{text}\n" for text, comment in lines)
+
+
+def _mapping(tree: Mapping[str, Any], path: Any, comments: Any, indent: str) -> Iterator[tuple[str, str]]:
+    for key, value in tree.items():
+        yield from _entry(f"{indent}{scalar(key)}:", value, (*path, key), comments, indent + "  ")
+
+
+def _entry(start: str, value: Any, path: Any, comments: Any, indent: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        yield start, ""
+        yield from _mapping(value, path, comments, indent)
+    elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        yield start, ""
+        for position, item in enumerate(value):
+            yield from _item(item, (*path, position), comments, indent)
+    elif isinstance(value, list):
+        inside = ", ".join(scalar(item) for item in value)
+        yield f"{start} [{inside}]", comments.get(path) or comments.get((*path, 0), "")
+    else:
+        yield f"{start} {scalar(value)}", comments.get(path, "")
+
+
+def _item(value: Any, path: Any, comments: Any, indent: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        lines = list(_mapping(value, path, comments, indent + "  "))
+        first, comment = lines[0]
+        yield f"{indent}- {first.lstrip()}", comment
+        yield from lines[1:]
+    else:
+        yield from _entry(f"{indent}-", value, path, comments, indent + "  ")
+
+
+def scalar(value: Any) -> str:
+    """One value as YAML; strings are quoted wherever a reader could take them for something else."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value - value != 0:
+        return {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}[str(value)]
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{scalar(key)}: {scalar(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(scalar(item) for item in value) + "]"
+    if isinstance(value, str):
+        return value if _PLAIN.match(value) and plain_scalar(value) == value else json.dumps(value)
+    return repr(value)

@@ -1,0 +1,64 @@
+"""All states of few units, by their numbers.
+
+The first unit is the highest bit of a state's number. torch is loaded when a function is called, not before: models and
+metrics ask how many units are too many while a spec is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING
+
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+#: Units whose states are enumerated: 65,536 states at most.
+ENUMERABLE = 16
+#: States whose energy is computed at a time.
+BLOCK = 1 << 16
+
+#: The two values of a unit, by space.
+VALUES = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}
+
+
+def states(numbers: Tensor, event: tuple[int, ...], values: tuple[float, float], dtype: torch.dtype) -> Tensor:
+    """The states `(N, *event)` with these numbers `(N,)`."""
+    shifts = torch.arange(prod(event) - 1, -1, -1, device=numbers.device)
+    bits = (numbers.unsqueeze(1) >> shifts) & 1
+    low, high = values
+    return (low + (high - low) * bits.to(dtype)).view(-1, *event)
+
+
+def numbers(x: Tensor, values: tuple[float, float]) -> Tensor:
+    """The numbers `(N,)` of states `(N, *event)`."""
+    bits = (x.flatten(1) > sum(values) / 2).long()
+    shifts = torch.arange(bits.shape[1] - 1, -1, -1, device=x.device)
+    return (bits << shifts).sum(1)
+
+
+def log_weights(
+    energy: Callable[[Tensor], Tensor], event: tuple[int, ...], values: tuple[float, float], like: Tensor
+) -> Tensor:
+    """`-E(x)` of all states in order, `(2^d,)`, with the device and dtype of `like`."""
+    everything = torch.split(torch.arange(2 ** prod(event), device=like.device), BLOCK)
+    return torch.cat([-energy(states(block, event, values, like.dtype)) for block in everything])
+
+
+def draw(log_weights: Tensor, n: int, rng: Generator) -> Tensor:
+    """The numbers of `n` independent states with probabilities in proportion to `exp(log_weights)`.
+
+    Unit by unit, each given those before it. So no sum over all states is rounded, as a table of cumulative
+    probabilities in single precision would be.
+    """
+    levels = [log_weights]
+    while len(levels[-1]) > 2:  # of the first k units, the mass of each of their 2^k states
+        levels.append(levels[-1].view(-1, 2).logsumexp(1))
+    number = torch.zeros(n, device=log_weights.device, dtype=torch.int64)
+    for level in reversed(levels):
+        low, high = level.view(-1, 2).unbind(1)
+        u = torch.empty(n, device=level.device, dtype=level.dtype).uniform_(generator=rng)
+        number = 2 * number + (u < (high - low).sigmoid().index_select(0, number))
+    return number

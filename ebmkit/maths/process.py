@@ -1,0 +1,114 @@
+"""What follows from a noise schedule: rates of a process, and the level at which there is so much noise."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ebmkit.contracts.kinds import Schedule
+from ebmkit.contracts.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Halvings that find a time to the last bit.
+HALVINGS = 80
+#: Times at which it is looked whether a process is one.
+LOOKS = 100
+#: Levels whose numbers are kept: chains ask for the same ones again and again.
+LATELY = 1 << 14
+
+
+def rates(schedule: Schedule, t: Tensor) -> tuple[Tensor, Tensor]:
+    """Drift f and squared diffusion g^2 at times t, of `dx = f x dt + g dB`.
+
+    They follow from how signal a and noise n change: f = (log a)', g^2 = (n^2)' - 2 f n^2.
+    """
+    with torch.enable_grad():
+        time = t.detach().requires_grad_()
+        signal, noise = schedule.at(time)
+        drift, growth = (_slope(value, time) for value in (signal.log(), noise.square()))
+    return drift, growth - 2 * drift * noise.detach().square()
+
+
+def _slope(value: Tensor, time: Tensor) -> Tensor:
+    if not value.requires_grad:  # it is the same at all times
+        return torch.zeros_like(time)
+    return torch.autograd.grad(value.sum(), time, retain_graph=True)[0]  # both go through what they share
+
+
+@lru_cache(maxsize=LATELY)
+def rates_at(schedule: Schedule, t: float) -> tuple[float, float]:
+    """Drift and squared diffusion at one time, as plain numbers."""
+    drift, diffusion = rates(schedule, torch.tensor(t, device="cpu", dtype=torch.float64))
+    return float(drift), float(diffusion)
+
+
+def log_sigma(schedule: Schedule, t: Tensor) -> Tensor:
+    """The logarithm of noise / signal at times t."""
+    signal, noise = schedule.at(t)
+    return noise.log() - signal.log()
+
+
+def time_of(schedule: Schedule, sigma: Tensor) -> Tensor:
+    """The times at which noise / signal is sigma, by halving; the nearer end for what is outside."""
+    wanted = sigma.log()
+    low, high = (torch.full_like(wanted, end) for end in (schedule.earliest, schedule.horizon))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        above = log_sigma(schedule, middle) > wanted
+        low, high = torch.where(above, low, middle), torch.where(above, middle, high)
+    return (low + high) / 2
+
+
+def check(schedule: Schedule) -> None:
+    """Raise a ValueError that says why noise does not fall from level to level, or grow with time."""
+    who = f"schedule '{schedule.component_name}'"
+    if schedule.conditioning == "sigma":
+        levels = schedule.levels()
+        if levels.shape != (schedule.count,):
+            raise ValueError(f"{who} has 'count' {schedule.count}, and gives levels of shape {tuple(levels.shape)}")
+        if not bool(levels.isfinite().all() and (levels > 0).all() and (levels.diff() < 0).all()):
+            raise ValueError(f"{who} has levels that are not positive and falling: {levels.tolist()[:5]} ...")
+        return
+    t = torch.linspace(schedule.earliest, schedule.horizon, LOOKS, device="cpu", dtype=torch.float64)
+    rises = log_sigma(schedule, t).diff()
+    if not bool(rises.isfinite().all() and (rises > 0).all()):
+        at = float(t[int((~(rises > 0)).nonzero()[0])])
+        raise ValueError(f"{who} has noise / signal that does not grow with time, at t = {at:.4g}")
+
+
+def most_noise(schedule: Schedule) -> float:
+    """The level at which there is most noise."""
+    return float(schedule.levels()[0]) if schedule.conditioning == "sigma" else schedule.horizon
+
+
+def least_noise(schedule: Schedule) -> float:
+    """The level at which there is least noise."""
+    return float(schedule.levels()[-1]) if schedule.conditioning == "sigma" else schedule.earliest
+
+
+@lru_cache(maxsize=LATELY)
+def signal_and_noise(schedule: Schedule, level: float) -> tuple[float, float]:
+    """Both at one level, as plain numbers."""
+    if schedule.conditioning == "sigma":
+        return 1.0, level
+    signal, noise = schedule.at(torch.tensor(level, device="cpu", dtype=torch.float64))
+    return float(signal), float(noise)
+
+
+def range_of(schedule: Schedule) -> tuple[float, float]:
+    """Noise / signal where there is most noise, and where there is least."""
+    ends = (signal_and_noise(schedule, level) for level in (most_noise(schedule), least_noise(schedule)))
+    most, least = (noise / signal for signal, noise in ends)
+    return most, least
+
+
+def level_of(schedule: Schedule, sigma: float) -> float:
+    """The level at which noise / signal is sigma. Between two noise levels a network has to interpolate."""
+    most, least = range_of(schedule)
+    if not least * (1 - 1e-6) <= sigma <= most * (1 + 1e-6):
+        raise ValueError(f"noise of {sigma:g} is outside of what the model was trained for, {least:.3g} to {most:.3g}")
+    if schedule.conditioning == "sigma":
+        return sigma
+    return float(time_of(schedule, torch.tensor([sigma], device="cpu", dtype=torch.float64)))

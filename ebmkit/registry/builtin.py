@@ -1,0 +1,88 @@
+"""The built-in components. One word registers one: the name, which is also the name of its file.
+
+They go through the same hook as those of plugins, as offers that are imported when a spec asks for them: there are
+many, and `ebmkit validate` needs few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ebmkit.registry.hookspecs import hookimpl
+from ebmkit.registry.registry import Offer
+
+if TYPE_CHECKING:
+    from ebmkit.contracts.component import Component
+    from ebmkit.contracts.panel import Panel
+    from ebmkit.engine.run_view import View
+
+#: Kind -> its folder, and the names in it.
+COMPONENTS = {
+    "data": (
+        "data",
+        "celeba checkerboard cifar10 csv digits eight_gaussians from_model line npz rings spirals swiss_roll "
+        "tensor_file two_moons",
+    ),
+    "model": (
+        "models",
+        "banana boltzmann classifier conv conv_classifier double_well exponential_family funnel gaussian "
+        "gaussian_mixture ising mixture mixture_1d mlp mlp_potential mlp_score noised_mixture ring sum tempered "
+        "unet_potential unet_score",
+    ),
+    "objective": (
+        "objectives",
+        "adaptive_bregman adaptive_nce adversarial adversarial_ce bregman closed_form_score_matching "
+        "conditional_nce denoising_score_matching diffusion_recovery exact_mle explicit_score_matching "
+        "finite_difference_score_matching flow_ce hutchinson_score_matching jem mle nce "
+        "noise_conditional_score_matching ranking_nce score_matching sde_score_matching sliced_score_matching stein",
+    ),
+    "sampler": (
+        "samplers",
+        "annealed_langevin exact gibbs gibbs_with_gradients hmc langevin mala metropolis nuts parallel_tempering "
+        "predictor_corrector probability_flow_ode reverse_sde underdamped_langevin",
+    ),
+    "init": ("inits", "data noise persistent replay"),
+    "noise": ("noise", "conditional_gaussian flow gaussian gaussian_mixture generator parzen snapshot uniform"),
+    "schedule": ("schedules", "constant cosine geometric linear ve vp"),
+    "bregman": ("bregman", "exponential hellinger itakura_saito kl least_squares logistic power"),
+    "metric": (
+        "metrics",
+        "acceptance accuracy calibration denoising energy_gap ess fid fisher_divergence gradient_magnitude "
+        "heat_flow inpainting kl_divergence log_likelihood log_z loss_curve mmd mode_weights moments "
+        "nearest_neighbours ode_log_likelihood ood_auroc probability rhat sampling_error score_error "
+        "sliced_wasserstein total_variation",
+    ),
+    "optimizer": (
+        "optimizers",
+        "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd",
+    ),
+    "tracker": ("trackers", "jsonl tensorboard"),
+}
+
+
+@hookimpl
+def ebmkit_components() -> Sequence[Offer]:
+    """An offer for each name above."""
+    return [
+        Offer(kind, name, partial(_load, f"ebmkit.components.{folder}.{name}", name))
+        for kind, (folder, names) in COMPONENTS.items()
+        for name in names.split()
+    ]
+
+
+def _load(module: str, name: str) -> type[Component]:
+    """The component that a file of ours defines, and not a neighbour of the same name that it imports."""
+    classes = [value for value in vars(import_module(module)).values() if isinstance(value, type)]
+    (cls,) = [cls for cls in classes if cls.__module__ == module and vars(cls).get("component_name") == name]
+    return cls
+
+
+@hookimpl
+def ebmkit_report_panels(view: View) -> Sequence[Panel]:
+    """The pictures of every run."""
+    from ebmkit.report.panels.builtin import builtin_panels
+
+    return builtin_panels(view)

@@ -1,0 +1,118 @@
+"""The plugins of a process: listed without importing, loaded when a spec names them, isolated when they are broken.
+
+pluggy's own loader would stop at the first broken plugin and skip a duplicate name in silence, so the loop is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.schema import PluginBroken, PluginMissing
+from ebmkit.errors.source import Place, Source
+from ebmkit.registry import builtin, hookspecs
+from ebmkit.registry.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from ebmkit.contracts.component import Component
+    from ebmkit.registry.discovery import Plugin
+
+
+@dataclass(frozen=True)
+class LoadedPlugin:
+    """A plugin that was imported and shook hands."""
+
+    plugin: Plugin
+    module: str
+    components: tuple[type[Component], ...]
+    sha256: str
+
+
+class Plugins:
+    """The plugins of this process: built-ins, installed distributions, and files named on the command line."""
+
+    def __init__(self, files: Sequence[str] = ()) -> None:
+        self.manager = pluggy.PluginManager("ebmkit")
+        self.manager.add_hookspecs(hookspecs)
+        self.manager.register(builtin, "ebmkit")
+        (self.builtin,) = self.manager.hook.ebmkit_components()  # nobody else is registered yet
+        self.loaded: dict[str, LoadedPlugin] = {}
+        self._failed: dict[str, str] = {}
+        self._found: dict[str, Plugin] | None = None
+        for number, name in enumerate(files, start=1):
+            self._load_file(name, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
+
+    def found(self) -> dict[str, Plugin]:
+        """All plugins by namespace, from metadata alone."""
+        if self._found is None:
+            from ebmkit.registry.discovery import installed  # reading metadata is slow, and most specs name no plugin
+
+            self._found = installed()
+        return self._found
+
+    def _load_file(self, name: str, place: Place) -> None:
+        """A file that the user names is meant: it is loaded at once, and what is wrong with it stops everything."""
+        from ebmkit.registry.discovery import file_plugin
+
+        try:
+            plugin = file_plugin(name)
+            taken = self.found().setdefault(plugin.namespace, plugin)
+            if taken is not plugin:
+                raise PluginBroken(
+                    f"the file '{name}' and '{taken.distribution}' both claim the namespace '{plugin.namespace}'",
+                    help="rename the file",
+                )
+            self.load(plugin.namespace)
+        except EbmkitError as error:
+            error.place = place
+            raise
+
+    def load(self, namespace: str) -> LoadedPlugin:
+        """Import one plugin and check it. Raises PluginMissing or PluginBroken with the reason; never anything else."""
+        from ebmkit.registry.validation import Unusable
+
+        if namespace in self.loaded:
+            return self.loaded[namespace]
+        plugin = self.found().get(namespace)
+        if plugin is None:
+            raise PluginMissing(
+                f"no plugin '{namespace}' is installed",
+                label=did_you_mean(namespace, self.found()),
+                help="'ebmkit plugins' lists what is installed; code in a file of yours needs --plugin FILE",
+            )
+        if namespace not in self._failed:
+            try:
+                if plugin.trouble:
+                    raise Unusable(plugin.trouble)
+                self.loaded[namespace] = self._join(plugin)
+                return self.loaded[namespace]
+            except Unusable as reason:
+                self._failed[namespace] = str(reason)
+                raise self._broken(plugin) from reason
+        raise self._broken(plugin)
+
+    def load_all(self) -> list[PluginBroken]:
+        """Load everything there is, and say what could not be."""
+        broken = []
+        for namespace, plugin in self.found().items():
+            if plugin.disabled:
+                continue
+            try:
+                self.load(namespace)
+            except PluginBroken as error:
+                broken.append(error)
+        return broken
+
+    def _broken(self, plugin: Plugin) -> PluginBroken:
+        reason = self._failed[plugin.namespace]
+        return PluginBroken(f"plugin '{plugin.namespace}' ({plugin.distribution}) cannot be used: {reason}")
+
+    def _join(self, plugin: Plugin) -> LoadedPlugin:
+        from ebmkit.registry.validation import digest, import_plugin, register
+
+        module = import_plugin(plugin)
+        return LoadedPlugin(plugin, module.__name__, register(self.manager, module), digest(module))

@@ -1,0 +1,166 @@
+"""Importing a plugin and finding out whether it keeps the rules."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import pluggy
+
+from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds import KINDS
+from ebmkit.registry import hookspecs
+from ebmkit.registry.discovery import Plugin
+from ebmkit.registry.hookspecs import API_VERSION, hookimpl
+from ebmkit.registry.spelling import did_you_mean, nearest
+
+
+class Unusable(Exception):
+    """A reason, on its way to the line of the spec that needs the plugin."""
+
+
+class _Implicit:
+    """Stands in for a module without `ebmkit_components`: offers the components that its own package defines."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    @hookimpl
+    def ebmkit_components(self) -> tuple[type[Component], ...]:
+        package = self.module.__name__.split(".")[0]
+        return tuple(
+            value
+            for value in vars(self.module).values()
+            if isinstance(value, type) and "component_name" in vars(value) and value.__module__.split(".")[0] == package
+        )
+
+
+def import_plugin(plugin: Plugin) -> ModuleType:
+    """The plugin's module. Raises Unusable, whatever the plugin raises."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints must not end up in --json output
+            module = _import_file(plugin) if isinstance(plugin.target, Path) else plugin.target.load()  # type: ignore[union-attr]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and worse: a plugin never takes ebmkit down
+        raise Unusable(f"importing it raised {type(error).__name__}: {error}") from error
+    spoken = getattr(module, "EBMKIT_API", API_VERSION)
+    if spoken != API_VERSION:
+        raise Unusable(f"it was written for plugin API {spoken}, this is API {API_VERSION}")
+    if not isinstance(module, ModuleType):
+        raise Unusable(f"its entry point must name a module, not {type(module).__name__}")
+    if not module.__file__:
+        raise Unusable("its module has no file: a package needs an __init__.py")
+    return module
+
+
+def register(manager: pluggy.PluginManager, module: ModuleType) -> tuple[type[Component], ...]:
+    """Hand the plugin to pluggy, and take it back if it does not keep the rules."""
+    parts: list[Any] = [module]
+    if not hasattr(module, "ebmkit_components"):
+        parts.append(_Implicit(module))
+    try:
+        for part in parts:
+            manager.register(part)
+            _check_hooks(manager, part)
+        return _components(manager, parts[-1])
+    except BaseException as error:
+        for part in parts:
+            if manager.is_registered(part):
+                manager.unregister(part)
+        if isinstance(error, (Unusable, KeyboardInterrupt)):
+            raise
+        raise Unusable(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
+
+
+def _import_file(plugin: Plugin) -> ModuleType:
+    assert isinstance(plugin.target, Path)
+    name = f"ebmkit_plugin_{plugin.namespace}"
+    spec = importlib.util.spec_from_file_location(name, plugin.target)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and type hints look their module up by name
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _check_hooks(manager: pluggy.PluginManager, part: Any) -> None:
+    """pluggy accepts a misspelt hook in silence; so does it a hook that lacks its marker."""
+    known = [name for name in vars(hookspecs) if name.startswith("ebmkit_")]
+    for caller in manager.get_hookcallers(part) or ():
+        if caller.spec is None:
+            raise Unusable(f"there is no hook '{caller.name}'; {did_you_mean(caller.name, known)}".rstrip("; "))
+    heard = {caller.name for caller in manager.get_hookcallers(part) or ()}
+    for name in known:
+        if callable(getattr(part, name, None)) and name not in heard:
+            raise Unusable(f"'{name}' lacks the marker @hookimpl")
+
+
+def _components(manager: pluggy.PluginManager, part: Any) -> tuple[type[Component], ...]:
+    (offer,) = [impl for impl in manager.hook.ebmkit_components.get_hookimpls() if impl.plugin is part]
+    offered: Any = offer.function()
+    components: tuple[type[Component], ...] = tuple(offered)
+    first: dict[tuple[str, str], type] = {}
+    for cls in components:
+        if trouble := _class_trouble(cls):
+            raise Unusable(trouble)
+        key = (cls.component_kind, cls.component_name)
+        if key in first:
+            raise Unusable(f"{first[key].__qualname__} and {cls.__qualname__} are both called {key[0]} '{key[1]}'")
+        first[key] = cls
+    return components
+
+
+def digest(module: ModuleType) -> str:
+    """SHA-256 over the module's Python files, for the run's lock."""
+    file = Path(module.__file__ or "")
+    files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(file.parent).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _class_trouble(cls: Any) -> str:
+    """What is wrong with a class that wants to be registered, or nothing."""
+    if not (isinstance(cls, type) and issubclass(cls, Component)):
+        return f"{cls!r} is not a component class"
+    if "component_name" not in vars(cls):
+        return f"{cls.__qualname__} lacks @component(...)"
+    if KINDS.get(cls.component_kind) not in cls.__mro__:
+        return f"{cls.__qualname__} belongs to no known kind"
+    if inspect.isabstract(cls):
+        missing = sorted(getattr(cls, "__abstractmethods__", ()))
+        meant = nearest(missing[0], [name for name in vars(cls) if not name.startswith("_")])
+        slip = f"; is '{meant}' meant as '{missing[0]}'?" if meant else ""
+        return f"{cls.__qualname__} does not implement {', '.join(missing)}{slip}"
+    if bare := _without_annotation(cls):
+        words = f"write {bare}: type = ..., or {bare}: ClassVar[type] = ... for what no spec can set"
+        return f"{cls.__qualname__}.{bare} has no annotation, so it is not a parameter: {words}"
+    try:
+        get_type_hints(cls, include_extras=True)
+    except Exception as error:
+        return f"the annotations of {cls.__qualname__} cannot be read: {error}"
+    return ""
+
+
+def _without_annotation(cls: type[Component]) -> str | None:
+    """A class attribute that was probably meant as a parameter; what the kind itself declares may be set plainly."""
+    annotated = inspect.get_annotations(cls)
+    for name, value in list(vars(cls).items()):
+        plain = not (callable(value) or isinstance(value, (property, classmethod, staticmethod)))
+        declared = name in annotated or hasattr(KINDS[cls.component_kind], name) or name.startswith(("_", "component_"))
+        if plain and not declared:
+            return name
+    return None

@@ -1,0 +1,51 @@
+"""Which coordinates of a state are shown where not all can be."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from ebmkit.engine.mixing import coordinate
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+
+def chosen(view: View, most: int) -> list[int]:
+    """Of flattened states all coordinates, if there are few; else those that mix most slowly, or the first."""
+    import torch
+
+    count = prod(view.event)
+    if count <= most or view.mixing is None:
+        return list(range(min(count, most)))
+    ess = torch.nan_to_num(view.mixing.coordinates.ess_bulk.flatten(), nan=0.0)
+    return sorted(ess.argsort(stable=True)[:most].tolist())
+
+
+def which(view: View, most: int) -> str:
+    """The same in words, with a blank behind them; nothing where all are shown, or the mean of all."""
+    count = prod(view.event)
+    if count <= most or is_discrete(view):
+        return ""
+    return f"The {most} of {count:,} coordinates that mix most slowly. " if view.mixing else f"The first of {count:,}. "
+
+
+def is_discrete(view: View) -> bool:
+    """Whether a state is made of units that have two values."""
+    return view.plan.spec.model.space in ("binary", "spin")
+
+
+def quantities(view: View, most: int) -> dict[str, Tensor]:
+    """What long chains are followed by, each `(chains, draws)` in float64: coordinates, or the mean of all units where
+    those only flip; and the energy."""
+    assert view.draws is not None
+    x = view.draws.x.flatten(2)
+    if is_discrete(view) and x.shape[2] > most:
+        found = {"mean unit": x.double().mean(2)}
+    else:
+        found = {coordinate(view.event, index): x[:, :, index] for index in chosen(view, most)}
+    if "energy" in view.draws.seen:
+        found["energy"] = view.draws.seen["energy"]
+    return {name: values.cpu().double() for name, values in found.items()}

@@ -1,0 +1,141 @@
+"""Panels of models of units with two values: how often units are on, and how often few of them are in each state."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.contracts.panel import Panel
+from ebmkit.engine.mixing import coordinate
+from ebmkit.report.panels.exact import exact_draws, has_exact, temperature
+from ebmkit.report.style import EXACT, SAMPLES, legend, number
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.engine.run_view import View
+
+#: Units of which every state is shown, and units that have their names written below them.
+STATES, NAMED = 5, 16
+
+
+def panels(view: View) -> list[Panel]:
+    """Means of units, and where those are few the probabilities of all their states."""
+    if not view.can_sample:
+        return []
+    found = [Panel("units", "Unit means", draw_units, wide=True)]
+    if prod(view.event) <= STATES and view.has_energy:
+        found.append(Panel("states", "Every state", draw_states, wide=True))
+    return found
+
+
+def draw_units(axes: Any, view: View) -> str:
+    """A dot a unit with two standard errors, and a line where the mean ought to be."""
+    import torch
+
+    x = view.samples(view.plan.spec.samples).flatten(1).cpu().double()
+    mean, error = x.mean(0), _errors(view, x)
+    units = torch.arange(len(mean))
+    few = len(mean) <= NAMED
+    if few:
+        axes.errorbar(
+            units.numpy(),
+            mean.numpy(),
+            2 * error.numpy(),
+            fmt="o",
+            color=SAMPLES,
+            markersize=4,
+            linewidth=1,
+            label="samples",
+        )
+    else:
+        axes.scatter(units, mean, s=6, color=SAMPLES, linewidths=0, label="samples")
+    words = f"Means over {len(x):,} samples"
+    words += (
+        ", with two standard errors." if few else f"; their standard errors are at most {number(float(error.max()))}."
+    )
+    exact, how = _exact_means(view)
+    if exact is not None:
+        axes.hlines(exact, units - 0.35, units + 0.35, color=EXACT, linewidth=1.2, label=how)
+        off = (mean - exact).abs()
+        worst = int(off.argmax())
+        apart = f"{number(float(off[worst]))} at {coordinate(view.event, worst)}"
+        words += f" The largest distance from the {how} is {apart}"
+        words += f", {float(off[worst] / error[worst]):.1f} standard errors." if error[worst] > 0 else "."
+    axes.set(ylabel="mean", xlim=(-0.7, len(mean) - 0.3))
+    if few:
+        axes.set_xticks(
+            units.tolist(), [coordinate(view.event, int(unit)) for unit in units], rotation=90 * (len(mean) > 6)
+        )
+    else:
+        axes.set_xlabel("unit")
+    legend(axes)
+    return words
+
+
+def draw_states(axes: Any, view: View) -> str:
+    """A bar a state, and a line where it ought to end."""
+    import torch
+
+    from ebmkit.maths.enumeration import numbers
+
+    p = _probabilities(view)
+    count = len(p)
+    x = view.samples(view.plan.spec.samples)
+    share = torch.bincount(numbers(x, _values(view)).cpu(), minlength=count).double() / len(x)
+    places = torch.arange(count)
+    axes.bar(places.numpy(), share.numpy(), width=0.7, color=SAMPLES, alpha=0.55, linewidth=0, label="samples")
+    axes.hlines(p, places - 0.35, places + 0.35, color=EXACT, linewidth=1.4, label="exp(-E) / Z")
+    bits = [f"{number:0{prod(view.event)}b}" for number in range(count)]
+    axes.set_xticks(places.tolist(), bits, rotation=90 * (count > 8))
+    axes.set(ylabel="probability", xlim=(-0.7, count - 0.3))
+    legend(axes)
+    listed = (
+        ", ".join(f"{state} {a:.3f} ({b:.3f})" for state, a, b in zip(bits, share, p, strict=True))
+        if count <= 8
+        else ""
+    )
+    return (
+        f"Share of {len(x):,} samples in each of {count} states, written as the lower (0) and higher (1) values of "
+        f"their units{': ' if listed else ''}{listed}. Half the sum of all differences from exp(-E) / Z is "
+        f"{number(float((share - p).abs().sum() / 2))}."
+    )
+
+
+def _values(view: View) -> tuple[float, float]:
+    from ebmkit.maths.enumeration import VALUES
+
+    return VALUES[view.plan.spec.model.space]
+
+
+def _probabilities(view: View) -> Tensor:
+    """Of all states, in order."""
+    from ebmkit.maths.enumeration import log_weights
+
+    like = view.samples(1)
+    return (log_weights(view.energy, view.event, _values(view), like).cpu().double() / temperature(view)).softmax(0)
+
+
+def _exact_means(view: View) -> tuple[Tensor | None, str]:
+    """By enumeration if that is possible, or over exact draws; and in words."""
+    import torch
+
+    from ebmkit.maths.enumeration import ENUMERABLE, states
+
+    if prod(view.event) <= ENUMERABLE and view.has_energy:
+        p = _probabilities(view)
+        everything = states(torch.arange(len(p)), view.event, _values(view), torch.float64)
+        return p @ everything.flatten(1), "exact means"
+    if has_exact(view):
+        return exact_draws(view).flatten(1).double().mean(0), "means of exact draws"
+    return None, ""
+
+
+def _errors(view: View, x: Tensor) -> Tensor:
+    """The standard errors of the means; draws of one chain know of each other."""
+    from ebmkit.diagnostics.mcse import mcse_mean
+
+    if view.draws is not None:
+        return mcse_mean(view.draws.x.flatten(2)).cpu().nan_to_num(0.0)
+    error: Tensor = x.std(0) / len(x) ** 0.5
+    return error

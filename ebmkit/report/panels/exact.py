@@ -1,0 +1,37 @@
+"""Exact draws, against which samples are held."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.components.samplers.exact import SampledExactly
+    from ebmkit.engine.run_view import View
+
+POINTS = 10_000
+#: In all of them, so that images do not fill the memory.
+NUMBERS = 1 << 24
+
+
+def has_exact(view: View) -> bool:
+    """Whether the law that a sampling experiment samples can be drawn from directly."""
+    spec = view.plan.spec
+    return "sample_exact" in spec.model.offers and not spec.stages and temperature(view) == 1
+
+
+def exact_draws(view: View, most: int = POINTS) -> Tensor:
+    """Independent draws on the CPU, the same in every panel."""
+    import torch
+
+    module = cast("SampledExactly", view.parts.evaluated)
+    count = min(most, max(1, NUMBERS // max(1, prod(view.event))))
+    with torch.no_grad():
+        return module.sample_exact(count, view.streams.generator("report/exact")).cpu()
+
+
+def temperature(view: View) -> float:
+    """T of the law exp(-E/T) that chains sample."""
+    return float(getattr(view.plan.chain_sampler, "temperature", 1.0))

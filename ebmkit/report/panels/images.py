@@ -1,0 +1,179 @@
+"""Panels of models of images: data and samples as grids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ebmkit.components.metrics.neighbours import neighbours
+from ebmkit.contracts.panel import Panel
+from ebmkit.report.panels.exact import exact_draws, has_exact
+from ebmkit.report.style import number, small_axes, spread
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+    from torch import Tensor
+
+    from ebmkit.contracts.kinds import Event
+    from ebmkit.engine.run_view import View
+
+SIDE = 8
+#: As many as say what is usual; data may lie in a file that is larger than the memory.
+POINTS = 2000
+#: Coordinates of pairs of images that are compared: a few seconds.
+WORK = 1 << 33
+
+
+def shape(event: Event) -> tuple[int, int, int] | None:
+    """Channels, height and width, where an event can be seen as an image."""
+    if len(event) == 2 and min(event) > 1:
+        return 1, event[0], event[1]
+    if len(event) == 3 and event[0] in (1, 3):
+        return event[0], event[1], event[2]
+    return None
+
+
+def panels(view: View) -> list[Panel]:
+    """Grids of what there is."""
+    found = []
+    if view.data("test") is not None:
+        found.append(Panel("data", "Held-out data", draw_data))
+    if has_exact(view):
+        found.append(Panel("exact", "Exact draws", draw_exact))
+    if view.can_sample:
+        found.append(Panel("samples", "Samples of the model", draw_samples))
+        if not view.plan.spec.stages:
+            found.append(Panel("moments", "Mean and spread of every pixel", draw_moments, wide=True))
+        if view.data("train") is not None:
+            found.append(Panel("neighbours", "Samples and nearest training images", draw_neighbours, wide=True))
+    return found
+
+
+def draw_data(axes: Any, view: View) -> str:
+    """Images that the model has not seen."""
+    points = view.data("test")
+    assert points is not None
+    return _grid(axes, view, points)
+
+
+def draw_exact(axes: Any, view: View) -> str:
+    """Images that chains should reach."""
+    return _grid(axes, view, exact_draws(view, POINTS))
+
+
+def draw_samples(axes: Any, view: View) -> str:
+    """Images that the model made; of long chains, from all along them."""
+    count = view.plan.spec.samples
+    return _grid(axes, view, view.samples(count), view.samples(min(SIDE * SIDE, count)))
+
+
+def draw_moments(axes: Any, view: View) -> str:
+    """Over all samples, and below over as many exact draws where there are some."""
+    groups = {"samples": view.samples(min(POINTS, view.plan.spec.samples)).cpu().double()}
+    if has_exact(view):
+        groups["exact draws"] = exact_draws(view, POINTS).double()
+    moments = {(what, name): getattr(x, what)(0) for name, x in groups.items() for what in ("mean", "std")}
+    for small, ((what, name), picture) in zip(
+        small_axes(axes, len(groups), 2, gap=(0.05, 0.25)), moments.items(), strict=True
+    ):
+        # Not from the least to the most of them: chance alone would then be painted black and white.
+        low, high = shades(view, groups["samples"])
+        if what == "std":
+            low, high = 0.0, (high - low) / 2
+        small.imshow(tiles(view, picture[None], low, high), interpolation="none")
+        small.set(xticks=[], yticks=[], xlabel=f"{what}, {name}")
+    ranges = [
+        f"{what} of {name} {number(float(x.min()))} to {number(float(x.max()))}" for (what, name), x in moments.items()
+    ]
+    return (
+        f"Lowest and highest: {'; '.join(ranges)}. Means are shaded as images are, deviations from 0 to half of that."
+    )
+
+
+def draw_neighbours(axes: Any, view: View) -> str:
+    """Pairs of a sample and the training image that is nearest to it: of the first samples, and of those that are
+    nearest of all, so that copies cannot hide."""
+    import torch
+
+    train, test = view.data("train"), view.data("test")
+    assert train is not None
+    affordable = max(2 * SIDE, WORK // (len(train) * prod(view.event)))
+    samples = view.samples(min(POINTS, view.plan.spec.samples))[:affordable]
+    found = neighbours(samples, train)
+    low, high = shades(view, samples)
+    order = found.distance.argsort(stable=True)
+    bands = {"the first samples": torch.arange(len(samples), device=order.device)[:SIDE], "those nearest": order[:SIDE]}
+    for small, (name, chosen) in zip(
+        small_axes(axes, 2, 1, gap=(0.0, 0.45), room=(0.13, 0.0)), bands.items(), strict=True
+    ):
+        pairs = torch.cat([samples[chosen], train[found.nearest[chosen].to(train.device)].to(samples)])
+        small.imshow(tiles(view, pairs, low, high, columns=len(pairs) // 2), interpolation="none")
+        apart = [f"{distance:.2g}" for distance in found.distance[chosen].tolist()]
+        label_tiles(small, view, apart, ["sample", "training"])
+        small.set_xlabel(f"distances of {name}", labelpad=1)
+    median = number(float(found.distance.cpu().double().quantile(0.5)))
+    if test is None:
+        return f"The median distance of {len(samples):,} samples is {median}."
+    floor = number(float(neighbours(test[: len(samples)].to(samples), train).distance.cpu().double().quantile(0.5)))
+    return (
+        f"Euclidean distances. The median of {len(samples):,} samples is {median}; that of held-out images from their "
+        f"nearest training image is {floor}. Copies would be much nearer."
+    )
+
+
+def label_tiles(axes: Any, view: View, columns: Sequence[str], rows: Sequence[str] = ()) -> None:
+    """Words below the columns of tiles, and beside their rows."""
+    form = shape(view.event)
+    assert form is not None
+    _, height, width = form
+    across = [(width + 1) * (k + 0.5) - 1 for k in range(len(columns))]
+    up = [(height + 1) * (k + 0.5) - 1 for k in range(len(rows))]
+    axes.set(xticks=across, xticklabels=columns, yticks=up, yticklabels=rows)
+    axes.tick_params(length=0, pad=2)
+    axes.spines[:].set_visible(False)
+
+
+def shades(view: View, images: Tensor) -> tuple[float, float]:
+    """Which values are shown black and white: the range of the data, so that samples which leave it are seen to
+    saturate; without data, that of exact draws."""
+    data = view.data("test")
+    if data is None:
+        data = exact_draws(view, POINTS) if has_exact(view) else images
+    low, high = data[:POINTS].aminmax()
+    return float(low), float(high)
+
+
+def tiles(view: View, images: Tensor, low: float, high: float, columns: int = SIDE) -> ndarray:
+    """The first images side by side, a pixel apart: `(height, width, 4)` bytes, with nothing in between, and where a
+    pixel is not a number."""
+    import torch
+
+    form = shape(view.event)
+    assert form is not None
+    channels, height, width = form
+    columns = min(columns, len(images))
+    rows = min(SIDE, len(images) // columns)
+    values = ((images[: rows * columns].cpu().double() - low) / max(high - low, 1e-12)).clamp(0, 1)
+    values = values.reshape(rows, columns, channels, height, width)
+    grid = torch.zeros(rows, columns, 4, height + 1, width + 1, dtype=torch.uint8)
+    grid[:, :, :3, :-1, :-1] = (values.nan_to_num() * 255).round().to(torch.uint8)
+    grid[:, :, 3, :-1, :-1] = 255 * values.isfinite().all(2)
+    picture = grid.permute(0, 3, 1, 4, 2).reshape(rows * (height + 1), columns * (width + 1), 4)
+    shown: ndarray = picture[:-1, :-1].numpy()
+    return shown
+
+
+def _grid(axes: Any, view: View, images: Tensor, shown: Tensor | None = None) -> str:
+    """The first of the images, or those that are to be shown of them."""
+    low, high = shades(view, images)
+    # The page scales the pixels themselves.
+    axes.imshow(tiles(view, images if shown is None else shown, low, high), interpolation="none")
+    axes.set(xticks=[], yticks=[])
+    some = images[:POINTS].cpu().double()
+    beyond = float(((some < low) | (some > high)).double().mean())
+    return (
+        f"{min(len(images), SIDE * SIDE)} of {len(images):,}. Black is {number(low)}, white {number(high)}. Values of "
+        f"the first {len(some):,}: mean ± standard deviation {spread(some)}"
+        + (f", {beyond:.1%} of them beyond black or white." if beyond else ".")
+    )

@@ -1,0 +1,34 @@
+"""Energies that depend on the noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ebmkit.maths.process import least_noise
+
+if TYPE_CHECKING:
+    from ebmkit.contracts.kinds import Schedule
+    from ebmkit.engine.run_view import View
+
+SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+
+
+def has_potential(view: View) -> bool:
+    """Whether there is an energy at every noise level, and one that needs no label beside x."""
+    model = view.plan.spec.model
+    return "energy" in model.offers and model.conditioning is not None and not model.labelled
+
+
+def named(schedule: Schedule, level: float | None) -> str:
+    """A noise level or a time, None for a state without noise."""
+    if level is None:
+        return "clean"
+    return f"{SIGMA if schedule.conditioning == 'sigma' else 't'} = {level:.3g}".replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def at_least_noise(view: View) -> str:
+    """Where the energy of such a model is drawn, in words that follow a name; none of another model."""
+    if not has_potential(view):
+        return ""
+    assert view.schedule is not None
+    return f" at {named(view.schedule, least_noise(view.schedule))}"

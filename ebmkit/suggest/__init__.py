@@ -1,0 +1,1 @@
+"""Noise levels that suit the data of a spec."""

@@ -1,0 +1,106 @@
+"""The laws of Bregman generators."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ebmkit.contracts.kinds import Bregman
+from ebmkit.testing.case import Case
+from ebmkit.testing.device import pretended_device
+from ebmkit.testing.law import Law, require
+from ebmkit.testing.oracles import require_slope
+
+
+def _log_ratios(dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.linspace(-5, 5, 41, dtype=dtype)
+
+
+def _slopes(generator: Bregman, log_u: Tensor) -> tuple[Tensor, Tensor]:
+    """dS0 / d log u and dS1 / d log u."""
+    log_u = log_u.clone().requires_grad_()
+    (of_s0,) = torch.autograd.grad(generator.s0(log_u).sum(), log_u)
+    (of_s1,) = torch.autograd.grad(generator.s1(log_u).sum(), log_u)
+    return of_s0, of_s1
+
+
+def works_elementwise(generator: Bregman, case: Case) -> None:
+    """psi, S0 and S1 keep shape and dtype, of no numbers as well as of many, and treat each apart."""
+    for dtype in (torch.float32, torch.float64):
+        for shape in ((0,), (1,), (3, 5)):
+            log_u = torch.linspace(-2, 2, 15, dtype=dtype)[: torch.Size(shape).numel()].view(shape)
+            for name, found in _all(generator, log_u).items():
+                seen = f"{name} of {dtype}, shape {shape}, is {found.dtype}, shape {tuple(found.shape)}"
+                require((found.shape, found.dtype) == (log_u.shape, dtype), seen)
+                alone = [_all(generator, one.view(1))[name] for one in log_u.flatten()]
+                off = float((found.flatten() - torch.cat([found.new_empty(0), *alone])).abs().max()) if alone else 0.0
+                require(off <= 1e-5, f"{name} of a number is {off:.3g} apart when it is alone")
+
+
+def _all(generator: Bregman, log_u: Tensor) -> dict[str, Tensor]:
+    return {"psi": generator.psi(log_u.exp()), "s0": generator.s0(log_u), "s1": generator.s1(log_u)}
+
+
+def is_strictly_convex(generator: Bregman, case: Case) -> None:
+    """psi'' > 0: S1 = psi' grows with the ratio."""
+    log_u = _log_ratios()
+    least = float(_slopes(generator, log_u)[1].min())
+    require(least > 0, f"dS1 / d log u falls to {least:.3g}")
+    u = log_u.exp()
+    chord = (generator.psi(u[:-1]) + generator.psi(u[1:])) / 2 - generator.psi((u[:-1] + u[1:]) / 2)
+    require(bool((chord > 0).all()), f"psi lies {float(-chord.min()):.3g} above a chord of its own")
+
+
+def has_the_forms_of_psi(generator: Bregman, case: Case) -> None:
+    """S0 and S1 are u psi' - psi and psi', as autograd finds them from psi."""
+    log_u = _log_ratios()
+    for name, given, derived in (
+        ("S0", generator.s0(log_u), Bregman.s0(generator, log_u)),
+        ("S1", generator.s1(log_u), Bregman.s1(generator, log_u)),
+    ):
+        off = float(((given - derived).abs() / (1 + derived.abs())).max())
+        require(off <= 1e-7, f"{name} is off by {off:.3g} from what psi gives")
+
+
+def has_slopes_in_proportion(generator: Bregman, case: Case) -> None:
+    """dS0 = u dS1, which makes the true ratio the minimum."""
+    log_u = _log_ratios()
+    of_s0, of_s1 = _slopes(generator, log_u)
+    off = float(((of_s0 - log_u.exp() * of_s1).abs() / (1 + of_s0.abs())).max())
+    require(off <= 1e-7, f"dS0 - u dS1 is {off:.3g}")
+
+
+def has_the_gradient_of_differences(generator: Bregman, case: Case) -> None:
+    """The gradients of S0 and S1 in log u fit finite differences."""
+    log_u = torch.linspace(-2, 2, 9, dtype=torch.float64)
+    of_s0, of_s1 = _slopes(generator, log_u)
+    require_slope(lambda: generator.s0(log_u).sum(), [log_u], [of_s0], "dS0 / d log u")
+    require_slope(lambda: generator.s1(log_u).sum(), [log_u], [of_s1], "dS1 / d log u")
+
+
+def stays_finite_far_out(generator: Bregman, case: Case) -> None:
+    """S0 and S1 are finite for ratios of e^30 and e^-30."""
+    log_u = torch.tensor([-30.0, 30.0], dtype=torch.float64)
+    for name, found in {"S0": generator.s0(log_u), "S1": generator.s1(log_u)}.items():
+        require(bool(found.isfinite().all()), f"{name} is {found.tolist()}")
+
+
+def runs_on_the_device(generator: Bregman, case: Case) -> None:
+    """On another device S0 and S1 and their gradients work, and nothing makes the host wait."""
+    with pretended_device() as gpu:
+        log_u = _log_ratios(torch.float32).to(gpu.device)
+        with gpu.watched() as seen:
+            found = _slopes(generator, log_u)
+        seen.require_no_waits()
+        require(all(slope.device == gpu.device for slope in found), f"gradients are on {found[0].device}")
+
+
+LAWS: tuple[Law, ...] = (
+    works_elementwise,
+    is_strictly_convex,
+    has_the_forms_of_psi,
+    has_slopes_in_proportion,
+    has_the_gradient_of_differences,
+    stays_finite_far_out,
+    runs_on_the_device,
+)

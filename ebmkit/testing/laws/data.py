@@ -1,0 +1,68 @@
+"""The laws of data sets."""
+
+from __future__ import annotations
+
+import torch
+
+from ebmkit.contracts.kinds import Data, Dataset
+from ebmkit.contracts.kinds.data import Split
+from ebmkit.testing.case import Case
+from ebmkit.testing.law import Inapplicable, Law, require
+from ebmkit.testing.oracles import generator
+from ebmkit.testing.partner import default_dtype
+from ebmkit.testing.untouched import no_global_randomness, require_same_bits
+
+SPLITS: tuple[Split, Split] = ("train", "test")
+
+
+def _load(data: Data, split: Split) -> Dataset:
+    return data.load(split, generator(SPLITS.index(split)))
+
+
+def loads_what_it_announces(data: Data, case: Case) -> None:
+    """Both splits hold finite points of the shape and space that it announces, on the CPU, and a label each if any."""
+    values = {"binary": {0.0, 1.0}, "spin": {-1.0, 1.0}}.get(data.space)
+    for split in SPLITS:
+        x, y = _load(data, split)
+        require(len(x) > 0, f"the {split} split is empty")
+        require(tuple(x.shape[1:]) == data.event(), f"points have shape {tuple(x.shape[1:])}, not {data.event()}")
+        require(x.device.type == "cpu", f"points are on {x.device}")
+        require(x.is_floating_point() or data.space != "real", f"real points are {x.dtype}")
+        require(bool(x.isfinite().all()), f"{int((~x.isfinite()).sum())} numbers are not finite")
+        strange = set(x.flatten().tolist()) - values if values else set()
+        require(not strange, f"{data.space} points have values {sorted(strange)[:3]}")
+        if y is not None:
+            require(y.shape == x.shape[:1], f"{len(x)} points have labels of shape {tuple(y.shape)}")
+
+
+def makes_float32_by_default(data: Data, case: Case) -> None:
+    """Points that are made here, and not read from a file, have torch's default dtype."""
+    if data.files():
+        raise Inapplicable("its dtype is that of its file")
+    with default_dtype(torch.float32):
+        found = _load(data, "train").x.dtype
+    require(found == torch.float32, f"points are {found} where float32 is the default")
+
+
+def is_deterministic(data: Data, case: Case) -> None:
+    """The same generator loads the same points to the last bit, and no global randomness plays a part."""
+    for split in SPLITS:
+        with no_global_randomness():
+            one = _load(data, split)
+        two = _load(data, split)
+        require_same_bits(one.x, two.x, f"two loads of the {split} split")
+
+
+def keeps_its_splits_apart(data: Data, case: Case) -> None:
+    """The two splits are not the same points."""
+    train, test = (_load(data, split).x for split in SPLITS)
+    n = min(len(train), len(test))
+    require(not torch.equal(train[:n], test[:n]), f"their first {n} points are equal")
+
+
+LAWS: tuple[Law, ...] = (
+    loads_what_it_announces,
+    makes_float32_by_default,
+    is_deterministic,
+    keeps_its_splits_apart,
+)

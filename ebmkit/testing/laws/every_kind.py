@@ -1,0 +1,33 @@
+"""The laws of every component, whatever its kind."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import typing
+
+from ebmkit.contracts.component import Component
+from ebmkit.testing.case import Case
+from ebmkit.testing.law import Law, require
+
+
+def is_a_value(component: Component, case: Case) -> None:
+    """Two components with the same parameters are equal, hash alike, and cannot be changed."""
+    twin = copy.copy(component)
+    require(component == twin, "a copy is not equal to it")
+    require(hash(component) == hash(twin), "a copy has another hash")
+    try:
+        setattr(component, "anything", 1)  # noqa: B010, what is forbidden has to be tried
+    except dataclasses.FrozenInstanceError:
+        return
+    raise AssertionError("an attribute could be set")
+
+
+def has_readable_annotations(component: Component, case: Case) -> None:
+    """The annotations of its parameters can be evaluated, or no spec could be checked against them."""
+    hints = typing.get_type_hints(type(component), include_extras=True)
+    missing = {field.name for field in dataclasses.fields(component)} - hints.keys()  # type: ignore[arg-type]
+    require(not missing, f"{', '.join(sorted(missing))} has no annotation")
+
+
+LAWS: tuple[Law, ...] = (is_a_value, has_readable_annotations)

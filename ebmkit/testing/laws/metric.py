@@ -1,0 +1,75 @@
+"""The laws of metrics."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from torch import nn
+
+from ebmkit.contracts.kinds import Metric
+from ebmkit.engine.run_view import View
+from ebmkit.testing.case import Case
+from ebmkit.testing.device import pretended_device
+from ebmkit.testing.law import Law, require
+from ebmkit.testing.untouched import no_global_randomness, unchanged, unmoved
+from ebmkit.testing.view import small_plans, small_run
+
+#: No more samples than there are data, and than one block of chains draws: how blocks are cut depends on the device.
+SAMPLES = 150
+
+
+def _small(metric: Metric) -> Metric:
+    """The same of few samples, where their number is a parameter."""
+    if any(field.name == "samples" for field in dataclasses.fields(metric)):
+        return dataclasses.replace(metric, samples=SAMPLES)  # type: ignore[call-arg]
+    return metric
+
+
+def _measured(metric: Metric, view: View) -> dict[str, float]:
+    return _small(metric).measure(view)
+
+
+def measures_what_it_names(metric: Metric, case: Case) -> None:
+    """`measure` gives a finite float for each name in `results`, and for no other."""
+    for plan in small_plans(metric, case.event):
+        found, named = _measured(metric, small_run(metric, plan)), _small(metric).results()
+        require(tuple(found) == named, f"it measures {', '.join(found)}, and names {', '.join(named)}")
+        for name, value in found.items():
+            require(type(value) is float and math.isfinite(value), f"'{name}' is {value!r}, a {type(value).__name__}")
+
+
+def is_deterministic(metric: Metric, case: Case) -> None:
+    """The same run and generator give the same numbers, and no global randomness plays a part."""
+    for plan in small_plans(metric, case.event):
+        with no_global_randomness():
+            one = _measured(metric, small_run(metric, plan))
+        two = _measured(metric, small_run(metric, plan))
+        require(one == two, f"two looks at one run give {one} and {two}")
+
+
+def leaves_the_run_alone(metric: Metric, case: Case) -> None:
+    """Looking changes no weight, buffer, mode or data point, and not the samples that other metrics share."""
+    for plan in small_plans(metric, case.event):
+        view = small_run(metric, plan)
+        parts = view.parts
+        assert parts.train is not None
+        assert parts.test is not None
+        samples = view.samples(SAMPLES)
+        with unchanged(nn.ModuleList([parts.model, parts.starts])), unmoved(parts.train, parts.test, samples):
+            _measured(metric, view)
+
+
+def runs_on_the_device(metric: Metric, case: Case) -> None:
+    """On another device the numbers are those of the CPU; the host may wait for them."""
+    for plan in small_plans(metric, case.event):
+        on_cpu = _measured(metric, small_run(metric, plan))
+        with pretended_device() as gpu:
+            view = small_run(metric, plan, gpu)
+            with gpu.watched():
+                there = _measured(metric, view)
+        off = max(abs(there[name] - value) / (1 + abs(value)) for name, value in on_cpu.items())
+        require(off <= 1e-3, f"its numbers differ from those on the CPU by {off:.3g}")
+
+
+LAWS: tuple[Law, ...] = (measures_what_it_names, is_deterministic, leaves_the_run_alone, runs_on_the_device)

@@ -1,0 +1,245 @@
+"""The laws of objectives."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ebmkit.chains.context import Context
+from ebmkit.components.objectives.nets.introduction import introduce
+from ebmkit.contracts.kinds import Loss, Objective
+from ebmkit.contracts.modules.contest import Contest
+from ebmkit.testing.case import Case
+from ebmkit.testing.device import pretended_device
+from ebmkit.testing.law import Inapplicable, Law, require
+from ebmkit.testing.oracles import generator, require_same_law, require_slope
+from ebmkit.testing.partner import build, data, default_dtype, model_for, seeded, states
+from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged, unmoved
+
+
+class _Setting(NamedTuple):
+    """What a loss is computed from."""
+
+    objective: Objective
+    model: nn.Module
+    extras: nn.Module | None
+    batch: Tensor
+
+    def loss(self, seed: int = 2) -> Loss:
+        """With the generator at the beginning of a stream."""
+        return self.objective.loss(self.model, self.batch, self.context(seed))
+
+    def context(self, seed: int = 2) -> Context:
+        """That of a first step, with labels that alternate."""
+        return Context(generator(seed), self.extras, 1, labels=_labels(self.batch))
+
+    def learnt(self) -> list[Tensor]:
+        modules = [module for module in (self.model, self.extras) if module is not None]
+        return [parameter for module in modules for parameter in module.parameters() if parameter.requires_grad]
+
+    def rivals(self) -> list[Tensor]:
+        """Of what is learnt, that which follows a loss of its own."""
+        theirs = self.extras.rival.parameters() if isinstance(self.extras, Contest) else ()
+        return [parameter for parameter in theirs if parameter.requires_grad]
+
+    def gradient(self) -> list[Tensor]:
+        """Of the loss, in all that is learnt; zero where it plays no part."""
+        loss, learnt, theirs = self.loss(), self.learnt(), set(map(id, self.rivals()))
+        return [
+            *_slopes(loss.value, [p for p in learnt if id(p) not in theirs]),
+            *_slopes(loss.rival, [p for p in learnt if id(p) in theirs]),
+        ]
+
+
+def _slopes(value: Tensor | None, at: list[Tensor]) -> list[Tensor]:
+    if value is None or not at:
+        return []
+    slopes = torch.autograd.grad(value, at, allow_unused=True, retain_graph=True)
+    return [torch.zeros_like(p) if slope is None else slope for p, slope in zip(at, slopes, strict=True)]
+
+
+def _labels(batch: Tensor) -> Tensor:
+    return torch.arange(len(batch), device=batch.device) % 2
+
+
+def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float64, *, other: bool = False) -> _Setting:
+    """A network, a batch, and extras that were fitted to the data it is from, or to `other` data."""
+    model, event = model_for(objective, case.event)
+    module = build(model, event, dtype=dtype).train()
+    points = data(event, dtype) if model.space == "real" else states(model.space, 200, event, generator(1), dtype)
+    with seeded(1 if other else 0), default_dtype(dtype):
+        extras = objective.extras(event, points[:100] if other else points)
+        if extras is not None:
+            introduce(extras, module, model.space)
+            extras = extras.to(dtype)
+    setting = _Setting(objective, module, extras, points[:12])
+    if not setting.learnt():
+        raise Inapplicable(f"model '{model.component_name}', which it can work with, has nothing to learn")
+    return setting
+
+
+def gives_a_finite_scalar(objective: Objective, case: Case) -> None:
+    """A loss is one finite number with a gradient, in the batch's dtype; what it logs are finite scalars without."""
+    for dtype in (torch.float32, torch.float64):
+        setting = _setting(objective, case, dtype)
+        value, metrics, rival = setting.loss()
+        require(value.shape == () and value.requires_grad, f"the loss has shape {tuple(value.shape)}")
+        require(value.dtype == dtype, f"the loss is {value.dtype} for a batch of {dtype}")
+        if rival is not None:
+            require(rival.shape == () and rival.requires_grad, f"the rival's loss has shape {tuple(rival.shape)}")
+            metrics = {**metrics, "the rival's loss": rival.detach()}
+        for name, number in {"the loss": value, **metrics}.items():
+            require(bool(number.isfinite().all()), f"{name} is {number.detach().tolist()}")
+        for name, number in metrics.items():
+            require(number.shape == (), f"'{name}' has shape {tuple(number.shape)}")
+            require(not number.requires_grad, f"'{name}' carries a graph")
+
+
+def teaches_the_model(objective: Objective, case: Case) -> None:
+    """The gradient is finite, and that of the model is not zero."""
+    setting = _setting(objective, case)
+    gradient = setting.gradient()
+    require(all(bool(slope.isfinite().all()) for slope in gradient), "a gradient is not finite")
+    taught = gradient[: sum(parameter.requires_grad for parameter in setting.model.parameters())]
+    require(any(bool(slope.count_nonzero()) for slope in taught), f"all of {len(taught)} gradients are zero")
+
+
+def is_a_mean_over_the_batch(objective: Objective, case: Case) -> None:
+    """Four times the same batch has the same loss, on average over seeds, at a false-alarm rate of 1e-6."""
+    setting = _setting(objective, case)
+    larger = setting._replace(batch=setting.batch.repeat(4, *[1] * len(case.event)))
+    losses = []
+    for each in (setting, larger):
+        # With extras of its own each time: what one loss leaves in a buffer is no part of the next.
+        fresh = (each._replace(extras=copy.deepcopy(each.extras)) for _ in range(100))
+        losses.append(torch.stack([one.loss(seed).value.detach() for seed, one in enumerate(fresh)]))
+    small, large = losses
+    require_same_law(small[:, None], large[:, None], "the loss of four times the batch", allowance=1e-9)
+
+
+def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
+    """The gradient of what every parameter minimises fits finite differences, with the same random numbers each time.
+
+    The ends of chains are those that were seen first: to the gradient of maximum likelihood they are constants, though
+    they depend on the parameters. What a loss leaves behind in its extras is no part of the next.
+    """
+    setting = _setting(objective, case)
+    rng = generator(6)
+    with torch.no_grad():  # away from where noise that follows the model met it
+        for parameter in setting.model.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=rng, dtype=parameter.dtype))
+    ends: list[Tensor] = []
+
+    def loss(context: type[Context]) -> Loss:
+        # The extras that are perturbed, with the buffers they began with.
+        kept = {name: tensor.clone() for name, tensor in _buffers(setting.extras)}
+        try:
+            return objective.loss(setting.model, setting.batch, context(generator(2), setting.extras, 2, labels=labels))
+        finally:
+            for name, tensor in _buffers(setting.extras):
+                if not torch.equal(tensor, kept[name]):  # autograd minds a copy even of the same numbers
+                    tensor.copy_(kept[name])
+
+    class Recording(Context):
+        def chain(self, *args: Any, **options: Any) -> Tensor:
+            ends.append(super().chain(*args, **options))
+            return ends[-1]
+
+    class Replaying(Context):
+        seen = 0
+
+        def chain(self, *args: Any, **options: Any) -> Tensor:
+            self.seen += 1
+            return ends[self.seen - 1]
+
+    labels = _labels(setting.batch)
+    rivals = setting.rivals()
+    theirs = set(map(id, rivals))
+    others = [parameter for parameter in setting.learnt() if id(parameter) not in theirs]
+    value, _, rival = loss(Recording)
+    slopes, rival_slopes = _slopes(value, others), _slopes(rival, rivals)  # before anything is moved
+    require_slope(lambda: loss(Replaying).value, others, slopes, "the gradient of the loss")
+    if rival is not None:
+
+        def rival_loss() -> Tensor:
+            found = loss(Replaying).rival
+            assert found is not None
+            return found
+
+        require_slope(rival_loss, rivals, rival_slopes, "the gradient of the rival's loss")
+
+
+def _buffers(extras: nn.Module | None) -> list[tuple[str, Tensor]]:
+    return list(extras.named_buffers()) if extras is not None else []
+
+
+def is_deterministic(objective: Objective, case: Case) -> None:
+    """The same generator gives the same loss and the same gradient to the last bit."""
+    one, two = _setting(objective, case), _setting(objective, case)
+    require_same_bits(one.loss().value.detach(), two.loss().value.detach(), "two losses from one seed")
+    one, two = _setting(objective, case), _setting(objective, case)
+    for a, b in zip(one.gradient(), two.gradient(), strict=True):
+        require_same_bits(a, b, "two gradients from one seed")
+
+
+def uses_no_global_randomness(objective: Objective, case: Case) -> None:
+    """All randomness comes from the generator in the context."""
+    setting = _setting(objective, case)
+    with no_global_randomness():
+        setting.loss()
+
+
+def leaves_model_and_batch_alone(objective: Objective, case: Case) -> None:
+    """A loss changes no parameter, gradient, `requires_grad` or mode of the model, and does not write to the batch."""
+    setting = _setting(objective, case)
+    for training in (True, False):
+        setting.model.train(training)
+        # Buffers may move: spectral norms follow the weights in training mode.
+        with unchanged(setting.model, buffers=not training), unmoved(setting.batch):
+            setting.loss()
+
+
+def is_saved_whole(objective: Objective, case: Case) -> None:
+    """Extras with the saved state of others, which were fitted otherwise, give the same next loss to the last bit."""
+    one, two = _setting(objective, case), _setting(objective, case, other=True)
+    if one.extras is None or two.extras is None:
+        raise Inapplicable("it has no extras")
+    for seed in range(3):
+        one.loss(seed)
+    two.extras.load_state_dict({name: tensor.detach().clone() for name, tensor in one.extras.state_dict().items()})
+    require_same_bits(one.loss(9).value.detach(), two.loss(9).value.detach(), "losses with extras and their twin")
+
+
+def runs_on_the_device(objective: Objective, case: Case) -> None:
+    """On another device a loss and its gradient are those of the CPU, and nothing makes the host wait."""
+    setting = _setting(objective, case, torch.float32)
+    twin = copy.deepcopy(setting)
+    on_cpu = setting.loss().value.detach()
+    with pretended_device() as gpu:
+        extras = twin.extras.to(gpu.device) if twin.extras is not None else None
+        model, batch = twin.model.to(gpu.device), twin.batch.to(gpu.device)
+        with gpu.watched() as seen:
+            labels = _labels(batch)
+            value, metrics, rival = objective.loss(model, batch, Context(gpu.generator(2), extras, 1, labels=labels))
+            (value if rival is None else value + rival).backward()  # type: ignore[no-untyped-call]
+        seen.require_no_waits()
+        for name, number in {"the loss": value, **metrics}.items():
+            require(number.device == gpu.device, f"{name} is on {number.device}")
+        off = float((value.detach().cpu() - on_cpu).abs())
+    require(off <= 1e-4 * (1 + float(on_cpu.abs())), f"the loss differs from that on the CPU by {off:.3g}")
+
+
+LAWS: tuple[Law, ...] = (
+    gives_a_finite_scalar,
+    teaches_the_model,
+    is_a_mean_over_the_batch,
+    has_the_gradient_of_differences,
+    is_deterministic,
+    uses_no_global_randomness,
+    leaves_model_and_batch_alone,
+    is_saved_whole,
+    runs_on_the_device,
+)

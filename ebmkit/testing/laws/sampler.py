@@ -1,0 +1,183 @@
+"""The laws of samplers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ebmkit.chains.chain import Chain, run_chain
+from ebmkit.chains.energy import frozen
+from ebmkit.contracts.kinds import Sampler, Space
+from ebmkit.testing.case import Case
+from ebmkit.testing.device import pretended_device
+from ebmkit.testing.law import Inapplicable, Law, require
+from ebmkit.testing.oracles import DRAWS, features, generator, require_same_law
+from ebmkit.testing.partner import build, model_for, states
+from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged, unmoved
+
+#: Steps a chain makes under these laws, where the number is free.
+STEPS = 5
+
+
+def _short(sampler: Sampler, steps: int = STEPS) -> Sampler:
+    if any(field.name == "steps" for field in dataclasses.fields(sampler)):  # type: ignore[arg-type]
+        return dataclasses.replace(sampler, steps=min(steps, sampler.steps))  # type: ignore[type-var]
+    return sampler
+
+
+def _setting(sampler: Sampler, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, Tensor]:
+    """A network to run on, and where chains begin."""
+    model, event = model_for(sampler, case.event)
+    return build(model, event, dtype=dtype), states(model.space, n, event, generator(1), dtype)
+
+
+def _run(sampler: Sampler, module: nn.Module, x: Tensor, seed: int = 2) -> Chain:
+    return run_chain(_short(sampler), module, x, generator(seed), traces=True)
+
+
+def keeps_shape_and_dtype(sampler: Sampler, case: Case) -> None:
+    """Chains end in states of the shape and dtype that they began with, in float32 and in float64."""
+    for dtype in (torch.float32, torch.float64):
+        for n in (1, 7):
+            module, x = _setting(sampler, case, n, dtype)
+            ended = _run(sampler, module, x).x
+            seen = f"{n} chains of {dtype}, shape {tuple(x.shape)}, ended as {ended.dtype}, {tuple(ended.shape)}"
+            require((ended.shape, ended.dtype, ended.device) == (x.shape, x.dtype, x.device), seen)
+            require(bool(ended.isfinite().all()), f"{int((~ended.isfinite()).sum())} numbers are not finite")
+
+
+def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
+    """What a step reports has one entry a chain, acceptances are probabilities, and `traces` names all of it."""
+    module, x = _setting(sampler, case)
+    chain = _run(sampler, module, x)
+    shapes = {"energy": x.shape[:1], "gradient": x.shape, "acceptance": x.shape[:1], "divergence": x.shape[:1]}
+    for name, shape in shapes.items():
+        value: Tensor | None = getattr(chain.last, name)
+        if value is not None:
+            require(value.shape == shape, f"{name} has shape {tuple(value.shape)}, not {tuple(shape)}")
+            require(value.dtype == x.dtype, f"{name} is {value.dtype} for states of {x.dtype}")
+    if (acceptance := chain.last.acceptance) is not None:
+        require(bool(((acceptance >= 0) & (acceptance <= 1)).all()), f"acceptances are {acceptance.tolist()}")
+    if (divergence := chain.last.divergence) is not None:
+        require(bool(((divergence == 0) | (divergence == 1)).all()), f"divergences are {divergence.tolist()}")
+    beyond = set(chain.traces) - sampler.traces
+    require(not beyond, f"its steps report {', '.join(beyond)}, which `traces` does not name")
+
+
+def is_deterministic(sampler: Sampler, case: Case) -> None:
+    """The same generator gives the same chains to the last bit."""
+    module, x = _setting(sampler, case)
+    require_same_bits(_run(sampler, module, x).x, _run(sampler, module, x).x, "two chains from one seed")
+
+
+def uses_no_global_randomness(sampler: Sampler, case: Case) -> None:
+    """All randomness comes from the generator that is handed in."""
+    module, x = _setting(sampler, case)
+    with no_global_randomness():
+        _run(sampler, module, x)
+
+
+def leaves_its_start_alone(sampler: Sampler, case: Case) -> None:
+    """The states that chains begin at are not written to."""
+    module, x = _setting(sampler, case)
+    with unmoved(x):
+        _run(sampler, module, x)
+
+
+def leaves_the_model_alone(sampler: Sampler, case: Case) -> None:
+    """Sampling changes no parameter, buffer, gradient, `requires_grad` or mode."""
+    module, x = _setting(sampler, case)
+    for training in (True, False):
+        module.train(training)
+        with unchanged(module):
+            _run(sampler, module, x)
+
+
+def steps_are_pure(sampler: Sampler, case: Case) -> None:
+    """A step from the same state with the same generator gives the same again, and leaves the state as it was."""
+    module, x = _setting(sampler, case)
+    with frozen(module) as energy:
+        state: Any = sampler.init(energy, x, generator(3))
+        held = [value for value in state if isinstance(value, Tensor)]
+        with unmoved(*held):
+            once = sampler.step(energy, state, generator(4))[0].x
+        again = sampler.step(energy, state, generator(4))[0].x
+    require_same_bits(once, again, "two steps from one state")
+
+
+def chains_are_independent(sampler: Sampler, case: Case) -> None:
+    """Where one chain begins does not change where the others end."""
+    module, x = _setting(sampler, case)
+    space = model_for(sampler, case.event)[0].space
+    elsewhere = x.clone()
+    # Of discrete states every unit is flipped.
+    elsewhere[0] = states(space, 1, tuple(x.shape[1:]), generator(9))[0] if space == "real" else _flipped(x[0], space)
+    for steps in (1, STEPS):  # after many, chains of discrete states with the same random numbers may have met
+        short = _short(sampler, steps)
+        off = float((_run(short, module, x).x[1:] - _run(short, module, elsewhere).x[1:]).abs().max())
+        require(off <= 1e-12, f"moving the first chain moved another one by {off:.3g}")
+
+
+def _flipped(x: Tensor, space: Space) -> Tensor:
+    return 1 - x if space == "binary" else -x
+
+
+def builds_no_graph(sampler: Sampler, case: Case) -> None:
+    """Neither states nor what a step saw carry a graph, even from a start that asks for gradients."""
+    module, x = _setting(sampler, case)
+    chain = _run(sampler, module, x.requires_grad_())
+    for name, value in {"x": chain.x, **chain.last._asdict()}.items():
+        require(value is None or not value.requires_grad, f"'{name}' requires a gradient")
+
+
+def keeps_the_target(sampler: Sampler, case: Case) -> None:
+    """Chains that begin at exact draws of a model end as such, by waves and energies at a false-alarm rate of 1e-6.
+
+    Samplers that can refuse are exact, and so are those that draw from the model or its conditionals. Others may be
+    biased, by their step size, as much as 5 % of a wave's height.
+    """
+    if sampler.inner():
+        raise Inapplicable("the replicas beside its chains begin where those begin, which is not their law")
+    model, event = model_for(sampler, case.event)
+    if "sample_exact" not in model.offers:
+        raise Inapplicable(f"'{model.component_name}', which it was tried on, cannot be drawn from exactly")
+    module: Any = build(model, event)
+    chain = _run(sampler, module, module.sample_exact(DRAWS, generator(5)))
+    exact = module.sample_exact(DRAWS, generator(6))
+    with torch.no_grad():
+        before, after = (torch.cat([features(x), module(x)[:, None]], 1) for x in (exact, chain.x))
+    spread = before.std(0, keepdim=True)  # every statistic in units of its own
+    unbiased = chain.last.acceptance is not None or bool(sampler.needs & {"sample_exact", "conditionals"})
+    require_same_law(after / spread, before / spread, "a statistic of its chains", allowance=0.0 if unbiased else 0.05)
+
+
+def runs_on_the_device(sampler: Sampler, case: Case) -> None:
+    """On another device chains are what they are on the CPU, and the host waits no more often than `waits` says."""
+    module, x = _setting(sampler, case, n=7, dtype=torch.float32)
+    on_cpu = _run(sampler, module, x).x
+    with pretended_device() as gpu:
+        module, x = module.to(gpu.device), x.to(gpu.device)
+        with gpu.watched() as seen:
+            ended = run_chain(_short(sampler), module, x, gpu.generator(2), traces=True).x
+        seen.require_no_waits(beyond=sampler.waits * _short(sampler).steps)
+        require(ended.device == gpu.device, f"chains ended on {ended.device}")
+        off = float((ended.cpu() - on_cpu).abs().max())
+    require(off <= 1e-5 * (1 + float(on_cpu.abs().max())), f"chains differ from those on the CPU by {off:.3g}")
+
+
+LAWS: tuple[Law, ...] = (
+    keeps_shape_and_dtype,
+    reports_what_a_step_saw,
+    is_deterministic,
+    uses_no_global_randomness,
+    leaves_its_start_alone,
+    leaves_the_model_alone,
+    steps_are_pure,
+    chains_are_independent,
+    builds_no_graph,
+    keeps_the_target,
+    runs_on_the_device,
+)
