@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs") -> Record:
     """Carry out an experiment, silently: a plan, or whatever `load_spec` takes.
 
-    The record has the folder and the results; claims that do not hold are in `record.unmet`.
+    The record has the folder and the results; claims that do not project are in `record.unmet`.
     """
     from ebmkit.engine import session  # imports torch
 
@@ -50,7 +50,7 @@ class Run:
 
     def __init__(self, folder: Path, plugins: Sequence[str] = ()) -> None:
         self.folder = folder
-        #: What `run.json` says: status, step, seed, results, sittings.
+        #: What `run.json` says: status, step, seed, results, sessions.
         self.summary: dict[str, Any] = read_summary(folder)
         self.plan: Plan = load_spec(folder / "resolved.yaml", plugins=plugins)
 
@@ -102,7 +102,7 @@ class Run:
 
     def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
         """`n` fresh samples `(n, *event)`; the same ones for the same seed; of one label, if the model takes any."""
-        from ebmkit.engine.conditioning import Given
+        from ebmkit.engine.conditioning import Condition
         from ebmkit.engine.rng import Streams
         from ebmkit.engine.run_view import View
 
@@ -110,7 +110,7 @@ class Run:
         streams = Streams(self.plan.spec.seed if seed is None else seed, view.parts.device)
         plan = dataclasses.replace(self.plan, spec=dataclasses.replace(self.plan.spec, samples=n))
         fresh = View(plan, view.parts, streams, view.history, self.folder)
-        fresh.given = None if label is None else Given(label)
+        fresh.condition = None if label is None else Condition(label)
         return fresh.samples(n).cpu()
 
 

@@ -54,7 +54,7 @@ def test_the_example_is_right(entry, tmp_path):
 
 
 def components(spec):
-    from ebmkit.language.sections import walk
+    from ebmkit.contracts.walk import walk
 
     return [component for _, component in walk(spec)]
 

@@ -90,11 +90,11 @@ def test_a_batch_that_takes_too_long_is_tried_by_a_part_of_it(monkeypatch):
     loss = NoiseConditionalScoreMatching.loss
     monkeypatch.setattr(NoiseConditionalScoreMatching, "loss", lambda *them: seen.append(len(them[2])) or loss(*them))
     plan = ebmkit.load_spec(SPECS / "ncsn-cifar10.yaml", sets=[*SMALL, "train.batch_size=20"])
-    found = rehearsal.rehearse(plan)
+    found = rehearsal.dry_run(plan)
     assert seen == [5, 20]  # 5 images are no more than 2^14 numbers; a second for them, so 4 for all
     assert found.steps == [1.0]
     monkeypatch.setattr(rehearsal, "PATIENCE", 4.0)
-    found = rehearsal.rehearse(plan)
+    found = rehearsal.dry_run(plan)
     assert seen == [5, 20, 5, 5]
     assert found.steps == [4.0]
     assert found.seconds == 4.0 * 200_000

@@ -29,21 +29,21 @@ def run_chain(
     *,
     traces: bool = False,
     on_step: Callable[[], None] | None = None,
-    hold: Callable[[Any, Generator], Any] | None = None,
+    project: Callable[[Any, Generator], Any] | None = None,
 ) -> Chain:
     """Run `sampler.steps` steps from `x`. Nothing is brought to the host and no parameter gets a gradient.
 
-    `on_step` is called behind every step: it counts, or raises to break the chain off. `hold` is what a state becomes
-    before the first and behind each of them, where parts of it are known.
+    `on_step` is called after every step: it counts, or raises to stop the chain. `project` maps a state to one whose
+    known parts are set; it is applied before the first step and after each of them.
     """
     seen: list[dict[str, Tensor]] = []
     info = StepInfo()
     with frozen(module) as energy:
         state = sampler.init(energy, x.detach(), rng)
-        if hold:
-            state = hold(state, rng)
-        for behind, infos in walk(
-            sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, hold=hold
+        if project:
+            state = project(state, rng)
+        for behind, infos in iterate_chain(
+            sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, project=project
         ):
             state, info = behind, infos[-1]
             if traces:
@@ -52,7 +52,7 @@ def run_chain(
     return Chain(state.x.detach(), info, {name: torch.stack([step[name] for step in seen]) for name in names})
 
 
-def walk(
+def iterate_chain(
     sampler: Sampler,
     energy: Energy,
     state: State,
@@ -61,14 +61,14 @@ def walk(
     *,
     traced: bool = False,
     on_step: Callable[[], None] | None = None,
-    hold: Callable[[Any, Generator], Any] | None = None,
+    project: Callable[[Any, Generator], Any] | None = None,
 ) -> Iterator[tuple[State, list[StepInfo]]]:
     """So many steps: the state behind each of them, and what it saw.
 
     On a compiled network, samplers that allow it go on by blocks of steps, and of a block that is not `traced` only
     what the last step saw is known. Numbers, up to rounding, and the use of `rng` are the same.
     """
-    if isinstance(energy, CompiledEnergy) and isinstance(sampler, Splits) and not hold:
+    if isinstance(energy, CompiledEnergy) and isinstance(sampler, Splits) and not project:
         block = max(1, min(BLOCK, NOISE // state.x.numel()))
         for done in range(0, steps, block):
             length = min(block, steps - done)
@@ -80,8 +80,8 @@ def walk(
         return
     for _ in range(steps):
         state, info = sampler.step(energy, state, rng)
-        if hold:
-            state = hold(state, rng)
+        if project:
+            state = project(state, rng)
         if on_step:
             on_step()
         yield state, [info]

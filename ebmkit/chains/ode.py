@@ -13,13 +13,13 @@ Field: TypeAlias = Callable[[Any, Tensor], Tensor]
 
 
 class Tableau(NamedTuple):
-    """A Runge-Kutta method: when it looks, how it gets there, how it weighs what it saw, and how it doubts that."""
+    """A Butcher tableau: nodes, matrix and weights of a Runge-Kutta method, and the weights of its error estimate."""
 
     nodes: tuple[float, ...]
     matrix: tuple[tuple[float, ...], ...]
     weights: tuple[float, ...]
     #: Weights of the estimated error, for methods that adapt their steps.
-    doubts: tuple[float, ...] = ()
+    error_weights: tuple[float, ...] = ()
 
 
 HEUN = Tableau((0, 1), ((), (1,)), (1 / 2, 1 / 2))
@@ -59,7 +59,7 @@ def _combined(weights: tuple[float, ...], slopes: list[Tensor], h: float | Tenso
     return sum(others, first) * (h if isinstance(h, float) else h.unsqueeze(-1))
 
 
-def integrate(field: Field, y: Tensor, start: float, end: float, tolerance: float, tries: int) -> Tensor:
+def solve_ode(field: Field, y: Tensor, start: float, end: float, tolerance: float, tries: int) -> Tensor:
     """`y (B, n)` carried from one time to another, every row by steps of its own.
 
     A row's step is accepted when its estimated error, in units of tolerance (1 + |y|), has a root mean square below 1.
@@ -74,7 +74,7 @@ def integrate(field: Field, y: Tensor, start: float, end: float, tolerance: floa
         h = torch.where(h.abs() < left.abs(), h, left)
         reached, slopes = runge_kutta(field, DOPRI5, t, y, h)
         unit = tolerance * (1 + torch.maximum(y.abs(), reached.abs()))
-        error = (_combined(DOPRI5.doubts, slopes, h) / unit).square().mean(1).sqrt()
+        error = (_combined(DOPRI5.error_weights, slopes, h) / unit).square().mean(1).sqrt()
         error = torch.where(error.isfinite(), error, torch.inf)  # too far: a shorter step may not leave the domain
         accepted = (error <= 1) & (left != 0)
         t = torch.where(accepted, torch.where(h == left, target, t + h), t)

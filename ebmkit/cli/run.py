@@ -48,15 +48,15 @@ def command(
     plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
 
     # These import torch: only after the spec was found to be right.
-    from ebmkit.engine.dry_run import rehearse
+    from ebmkit.engine.dry_run import dry_run as try_once
     from ebmkit.engine.limit import Limit
 
     if dry_run:
-        rehearsal = rehearse(plan)
+        tried = try_once(plan)
         if as_json:
-            click.echo(rehearsal.as_json())
+            click.echo(tried.as_json())
         elif not quiet:
-            click.echo(rehearsal.as_text())
+            click.echo(tried.as_text())
         return
     carry_out(plan, runs_dir, limit=Limit(max_steps, max_time), quiet=quiet, as_json=as_json)
 

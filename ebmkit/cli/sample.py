@@ -168,7 +168,7 @@ def _check_fit(target: str, plan: Plan, asked: Asked) -> None:
             raise click.BadParameter(f"there is no label {asked.label}: they are {known}", param_hint="--condition")
     if asked.inpaint and model.labelled and asked.label is None:
         raise click.UsageError(f"--inpaint: model '{model.component_name}' takes labels; say which with --condition")
-    if asked.inpaint and not (sampler and sampler.one_way):
+    if asked.inpaint and not (sampler and sampler.from_noise):
         with_it = f"sampler '{sampler.component_name}' of {target} does not" if sampler else f"{target} has no sampler"
         raise click.UsageError(
             f"--inpaint needs a sampler that goes once from noise to samples, as 'annealed_langevin' and 'reverse_sde' "
@@ -197,8 +197,8 @@ def _write(
     say: Callable[..., None],
 ) -> None:
     # These import torch: only after everything was found to be right.
-    from ebmkit.engine.conditioning import Given, read_given, read_states
-    from ebmkit.engine.sampling import denoised, view_of
+    from ebmkit.engine.conditioning import Condition, read_condition, read_states
+    from ebmkit.engine.sampling import denoise, view_of
     from ebmkit.engine.signals import Signals
 
     tell = partial(click.echo, err=True)
@@ -208,17 +208,17 @@ def _write(
                 noisy = read_states(asked.denoise, plan.event)
             view = view_of(plan, folder, experiment=experiment, say=tell)
             with _blaming("--sigma"):
-                x = denoised(view, noisy, asked.sigma, asked.label)
+                x = denoise(view, noisy, asked.sigma, asked.label)
             _keep(view, x, f"{len(x):,} denoised states", out, plot, partial(_pairs, view, noisy, None, x), say)
             return
-        given = Given(asked.label)
+        given = Condition(asked.label)
         if asked.inpaint:
             with _blaming("--inpaint"):
-                given = read_given(asked.inpaint, plan.event, asked.label)
+                given = read_condition(asked.inpaint, plan.event, asked.label)
         if given.known is not None:
             count = count or len(given.known)
         count = count or plan.spec.samples
-        view = view_of(plan, folder, samples=count, seed=seed, given=given, experiment=experiment, say=tell)
+        view = view_of(plan, folder, samples=count, seed=seed, condition=given, experiment=experiment, say=tell)
         _check_label(view, asked.label)
         x = view.samples(count)
         known, mask = given.known, given.mask

@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.telling.progress import Position
 
@@ -140,7 +140,9 @@ def results_table(record: Record, *, ascii_only: bool) -> Table:
     yes, no = ("ok", "NO") if ascii_only else ("✓", "✗")
     for name, value in record.results.items():
         verdicts = Text("  ").join(
-            Text(f"{yes} {bounds(claim)}", "green") if is_met(claim, value) else Text(f"{no} {bounds(claim)}", "red")
+            Text(f"{yes} {claim_in_words(claim)}", "green")
+            if is_met(claim, value)
+            else Text(f"{no} {claim_in_words(claim)}", "red")
             for claim in record.plan.spec.expect
             if claim.metric == name
         )
@@ -151,7 +153,7 @@ def results_table(record: Record, *, ascii_only: bool) -> Table:
 def as_object(record: Record) -> dict[str, Any]:
     """The same for programs."""
     claims = [
-        {"metric": claim.metric, "expected": bounds(claim), "met": is_met(claim, record.results[claim.metric])}
+        {"metric": claim.metric, "expected": claim_in_words(claim), "met": is_met(claim, record.results[claim.metric])}
         for claim in record.plan.spec.expect
         if claim.metric in record.results
     ]

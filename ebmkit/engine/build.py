@@ -18,13 +18,13 @@ from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.contracts.kinds import Bregman, Data, Dataset
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.modules.starts import Starts
+from ebmkit.contracts.walk import walk
 from ebmkit.engine.ema import RunningMean
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.telling.error_site import Blame
+from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.errors.fit import DataUnreadable
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks
 from ebmkit.language.plan import Plan
-from ebmkit.language.sections import walk
 
 #: Below so many parameters a second thread costs more than it brings.
 SMALL = 1_000_000
@@ -82,16 +82,16 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     _insist_on_determinism(spec.deterministic)
 
     # Made on the CPU in float32, then moved: neither device nor precision change what a run begins with.
-    with Blame(plan, ("model",)), _seeded(streams, "model"):
+    with ErrorSite(plan, ("model",)), _seeded(streams, "model"):
         model = spec.model.build(plan.event).to(device, dtype)
     threads = _threads(plan, model)
-    with Blame(plan, ("init",)), _seeded(streams, "init"):
+    with ErrorSite(plan, ("init",)), _seeded(streams, "init"):
         starts = spec.init.build(plan.event).to(device, dtype)
         starts.live_in(spec.model.space)
     train, train_labels = _load(plan, "train", streams, dtype, stand_in)
     test, test_labels = _load(plan, "test", streams, dtype, stand_in)
     if train is not None:
-        with Blame(plan, ("model",)):
+        with ErrorSite(plan, ("model",)):
             for module in model.modules():
                 if isinstance(module, Conditional):
                     module.meet(train, train_labels)
@@ -102,15 +102,15 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     if spec.stages and spec.objective and train is not None:
         for path, part in walk(spec):
             if isinstance(part, Bregman):
-                with Blame(plan, path):
+                with ErrorSite(plan, path):
                     part.check()
-        with Blame(plan, ("objective",)), _seeded(streams, "objective/extras"), _precision(dtype):
+        with ErrorSite(plan, ("objective",)), _seeded(streams, "objective/extras"), _precision(dtype):
             extras = spec.objective.extras(plan.event, train)
             if extras:
                 introduce(extras, model, spec.model.space)
                 extras = extras.to(device, dtype)
         if train_labels is not None and spec.objective.needs_labels:
-            with Blame(plan, ("objective",)), torch.no_grad():
+            with ErrorSite(plan, ("objective",)), torch.no_grad():
                 spec.objective.check_labels(model, train[:1].to(device), train_labels)
         learnt = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
         if not learnt:
@@ -118,12 +118,12 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
             raise ComponentFailed(f"{who} have no parameter to train", plan.place(("model",)))
         for index, stage in enumerate(spec.stages):
             path = (*spec.stage_path(index), "optimizer")
-            with Blame(plan, path):
+            with ErrorSite(plan, path):
                 optimizers.append(stage.optimizer.build(learnt))
-        with Blame(plan, ("train",)):
+        with ErrorSite(plan, ("train",)):
             mean = RunningMean(model) if any(stage.ema for stage in spec.stages) else None
 
-    with Blame(plan, ("data",)):
+    with ErrorSite(plan, ("data",)):
         train, test = _resident(train, device), _resident(test, device)
         train_labels, test_labels = _beside(train_labels, train), _beside(test_labels, test)
     if spec.compile:
@@ -223,7 +223,7 @@ def _load(
     data = plan.spec.data
     if data is None:
         return None, None
-    with Blame(plan, ("data",)):
+    with ErrorSite(plan, ("data",)):
         rng = streams.generator(f"data/{split}")
         x, y = _made_up(plan, data, rng) if stand_in and data.missing() else data.load(split, rng)
         if tuple(x.shape[1:]) != plan.event or not len(x):

@@ -17,14 +17,14 @@ from ebmkit.maths.process import signal_and_noise
 
 
 @dataclass(frozen=True)
-class Given:
+class Condition:
     """A label that all samples are to have; and states `(N, *event)`, with a mask that is true where they are known."""
 
     label: int | None = None
     known: Tensor | None = None
     mask: Tensor | None = None
 
-    def holder(self, first: int, like: Tensor, schedule: Schedule | None) -> Callable[[Any, Generator], Any] | None:
+    def projection(self, first: int, like: Tensor, schedule: Schedule | None) -> Callable[[Any, Generator], Any] | None:
         """What keeps the known part of the chains from `first` on, as many as `like` has, at the noise they have.
 
         Known states are taken in turn where there are fewer than chains. On the way the known part is noised as much
@@ -34,16 +34,16 @@ class Given:
             return None
         known, mask = part
 
-        def hold(state: Any, rng: Generator) -> Any:
+        def project(state: Any, rng: Generator) -> Any:
             if state.level is None:
                 return state._replace(x=torch.where(mask, known, state.x))
             signal, noise = signal_and_noise(schedule, state.level)
             noised = torch.empty_like(known).normal_(0, noise, generator=rng).add_(known, alpha=signal)
             return state._replace(x=torch.where(mask, noised, state.x))
 
-        return hold
+        return project
 
-    def kept(self, x: Tensor, first: int = 0) -> Tensor:
+    def with_known(self, x: Tensor, first: int = 0) -> Tensor:
         """Ends of the chains from `first` on, with the known part as it was given: a chain that does not end with a
         denoising step leaves it noised."""
         part = self._part(first, x)
@@ -58,7 +58,7 @@ class Given:
         return known, mask if mask.dim() < like.dim() else mask[rows.to(mask.device)]
 
 
-def read_given(path: Path, event: Event, label: int | None = None) -> Given:
+def read_condition(path: Path, event: Event, label: int | None = None) -> Condition:
     """A .npz file with states `x` and a `mask` that is true, or not zero, where they are known.
 
     What is wrong with it is told as a ValueError. Elsewhere `x` may hold anything, NaN among it.
@@ -73,7 +73,7 @@ def read_given(path: Path, event: Event, label: int | None = None) -> Given:
     if not bool(mask.any()):
         raise ValueError(f"'{path}' has a 'mask' that is true nowhere, so that nothing is known")
     _check_finite(path, x.masked_fill(~mask, 0))
-    return Given(label, x.masked_fill(~mask, 0), mask)
+    return Condition(label, x.masked_fill(~mask, 0), mask)
 
 
 def read_states(path: Path, event: Event) -> Tensor:

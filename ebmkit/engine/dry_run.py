@@ -11,7 +11,7 @@ from math import prod
 
 from torch import nn
 
-from ebmkit.chains.chain import walk
+from ebmkit.chains.chain import iterate_chain
 from ebmkit.chains.context import Context
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.nets.conditional import Conditional, Labelled
@@ -20,10 +20,10 @@ from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import View
 from ebmkit.engine.stage import Stage
-from ebmkit.engine.state import State
 from ebmkit.engine.telling.divergence import explain
-from ebmkit.engine.telling.error_site import Blame
+from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.telling.run_log import describe, duration
+from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.plan import Plan
 
 #: Chains that try the sampler.
@@ -35,7 +35,7 @@ FEW, PATIENCE = 1 << 14, 10.0
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class DryRun:
     """What was tried, and how long it took."""
 
     plan: list[str]
@@ -63,13 +63,13 @@ class Rehearsal:
         return json.dumps(dataclasses.asdict(self))
 
 
-def rehearse(plan: Plan) -> Rehearsal:
+def dry_run(plan: Plan) -> DryRun:
     """Build all parts, make one step of every stage and of the sampler. Points are made up where the data's files are
     not here."""
     parts, spec = build(plan, stand_in=True), plan.spec
     streams = Streams(spec.seed, parts.device)
     history = History(spec.steps, lambda step, values: None, partial(explain, plan, parts), lag=0)
-    view, state = View(plan, parts, streams, history, None), State(plan, parts, streams, history)
+    view, state = View(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
     seconds = []
     for state.stage in range(len(spec.stages)):
         stage = Stage(view, state)
@@ -81,10 +81,10 @@ def rehearse(plan: Plan) -> Rehearsal:
     total = sum(stage.steps * each for stage, each in zip(spec.stages, seconds, strict=True))
     lines, data = describe(plan, parts), spec.data
     if data is None or not (missing := data.missing()):
-        return Rehearsal(lines, seconds, total)
+        return DryRun(lines, seconds, total)
     made_up = f"there is no file '{missing[0]}': random points of shape {' x '.join(map(str, plan.event))} stand in"
     lines[0] = f"{'data':<10} {data.component_name}: {made_up}"
-    return Rehearsal(lines, seconds, total, made_up, data.origin())
+    return DryRun(lines, seconds, total, made_up, data.origin())
 
 
 def _step(view: View, stage: Stage, most: int | None) -> float:
@@ -109,10 +109,10 @@ def _sample(view: View) -> None:
     """A step of the sampler."""
     plan, sampler = view.plan, view.plan.chain_sampler
     assert sampler is not None
-    with Blame(plan, ("sampler",) if plan.spec.sampler else ("objective", "sampler")):
+    with ErrorSite(plan, ("sampler",) if plan.spec.sampler else ("objective", "sampler")):
         starts, rng = view.starts(min(CHAINS, plan.spec.samples))[: _few(view)], view.streams.generator("rehearsal")
         with frozen(_told(view.parts, len(starts))) as energy:
-            for _ in walk(sampler, energy, sampler.init(energy, starts, rng), rng, 1):
+            for _ in iterate_chain(sampler, energy, sampler.init(energy, starts, rng), rng, 1):
                 pass
 
 

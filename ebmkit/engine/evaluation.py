@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ebmkit.contracts.kinds import Metric
 from ebmkit.engine.run_view import View
-from ebmkit.engine.telling.error_site import Blame, called
+from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged
 from ebmkit.storage.export import write_samples
 
@@ -64,10 +64,10 @@ class Evaluation:
         plan, view = self.view.plan, self.view
         index = next(i for i, other in enumerate(self.metrics) if other is metric)
         twins = sum(other.component_name == metric.component_name for other in self.metrics[:index])
-        who = called(plan, ("evaluate", index))
+        who = label_at(plan, ("evaluate", index))
         # Named after the metric, not its position: metrics around it, and earlier evaluations, do not move its numbers.
         path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
-        with Blame(plan, ("evaluate", index)), view.drawing_from(path):
+        with ErrorSite(plan, ("evaluate", index)), view.drawing_from(path):
             values = {name: float(value) for name, value in metric.measure(view).items()}
             if set(values) != set(metric.results()):
                 raise ValueError(f"it measured {', '.join(values)}, and announces {', '.join(metric.results())}")

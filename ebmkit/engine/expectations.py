@@ -12,7 +12,7 @@ def is_met(claim: Expectation, value: float) -> bool:
     return (claim.below is None or value < claim.below) and (claim.above is None or value > claim.above)
 
 
-def bounds(claim: Expectation) -> str:
+def claim_in_words(claim: Expectation) -> str:
     """The claim in words: `below 0.02`."""
     below = [f"below {claim.below:g}"] if claim.below is not None else []
     above = [f"above {claim.above:g}"] if claim.above is not None else []
@@ -20,10 +20,10 @@ def bounds(claim: Expectation) -> str:
 
 
 def unmet(plan: Plan, results: dict[str, float]) -> list[ExpectationUnmet]:
-    """The claims that do not hold, each at its line."""
+    """The claims that do not project, each at its line."""
     return [
         ExpectationUnmet(
-            f"{claim.metric} is {results[claim.metric]:.6g}, expected {bounds(claim)}",
+            f"{claim.metric} is {results[claim.metric]:.6g}, expected {claim_in_words(claim)}",
             plan.place(("expect", index)),
             help="all is saved as usual; '--unset expect' runs without the claim",
         )

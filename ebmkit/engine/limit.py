@@ -17,7 +17,7 @@ class Limit:
         self._until = None if seconds is None else time.monotonic() + seconds
         self._left = steps
 
-    def check(self) -> None:
+    def raise_if_reached(self) -> None:
         """Called behind every step; raises `Paused` behind the last one."""
         if self._left is not None:
             self._left -= 1

@@ -9,20 +9,20 @@ from ebmkit.engine.stage import Stage
 
 if TYPE_CHECKING:
     from ebmkit.engine.evaluation import Evaluation
-    from ebmkit.engine.folder.checkpointer import Keeper
+    from ebmkit.engine.folder.checkpointer import Checkpointer
     from ebmkit.engine.limit import Limit
     from ebmkit.engine.run_view import View
     from ebmkit.engine.signals import Signals
-    from ebmkit.engine.state import State
-    from ebmkit.engine.telling.hooks import Listeners
+    from ebmkit.engine.telling.hooks import Hooks
+    from ebmkit.engine.training_state import TrainingState
 
 
 def train(
     view: View,
-    state: State,
+    state: TrainingState,
     evaluation: Evaluation,
-    keeper: Keeper,
-    listeners: Listeners,
+    checkpointer: Checkpointer,
+    hooks: Hooks,
     signals: Signals,
     limit: Limit,
 ) -> None:
@@ -36,7 +36,7 @@ def train(
         if step > state.evaluated:
             if evaluation.is_due(step):
                 if stage.section.stop:  # this may be the last step: its checkpoint is made here, and by nobody else
-                    keeper.save()
+                    checkpointer.save()
                 with signals.anywhere():  # nothing here changes the run
                     results = evaluation.look(step)
                 if results:
@@ -52,7 +52,7 @@ def train(
             step = state.step + 1
             state.begin_step(can_be_undone=stage.has_chains)
             with stage.in_objective:
-                context = Context(rng, extras, step, signals.check, stage.labels(step))
+                context = Context(rng, extras, step, signals.raise_if_received, stage.labels(step))
                 loss = objective.loss(model, stage.batch(step), context)
                 stage.differentiate(loss)
                 history.add(step, *stage.numbers(loss, context))  # raises before the weights change
@@ -61,11 +61,11 @@ def train(
             if mean:
                 mean.update(step, stage.section.ema)
             state.end_step(step)
-            listeners.step_ended(view=view, step=step)
+            hooks.step_ended(view=view, step=step)
             look(step)
-            keeper.at(step)
-            signals.check()
-            limit.check()
+            checkpointer.at(step)
+            signals.raise_if_received()
+            limit.raise_if_reached()
         if state.stage + 1 == len(view.plan.spec.stages):
             return
         state.stage, state.stage_began = state.stage + 1, state.step

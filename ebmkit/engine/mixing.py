@@ -124,29 +124,31 @@ def _figures(x: Tensor) -> Figures:
 
 def _doubts(found: Mixing) -> list[str]:
     event = tuple(found.still.shape)
-    doubts = []
+    warnings = []
     if found.draws < FEWEST:
-        doubts.append(f"of chains that keep {found.draws} states nothing can be told; more 'samples', or fewer chains")
+        warnings.append(
+            f"of chains that keep {found.draws} states nothing can be told; more 'samples', or fewer chains"
+        )
     elif indices := found.still.flatten().nonzero().flatten().tolist():
         names = [coordinate(event, index) for index in indices[:FEW]] + ["..."] * (len(indices) > FEW)
-        doubts.append(f"{len(indices):,} of {prod(event):,} coordinates never moved: {', '.join(names)}")
+        warnings.append(f"{len(indices):,} of {prod(event):,} coordinates never moved: {', '.join(names)}")
     worst, where = found.largest("rhat")
     if worst > RHAT:
         many = int((found.coordinates.rhat > RHAT).sum())
         more = f", and above {RHAT} at {many:,} of {prod(event):,} coordinates" if many > 1 else f", above {RHAT}"
-        doubts.append(
+        warnings.append(
             f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree yet. Longer ones may; "
             "if they sit in different modes, parallel_tempering joins them"
         )
     for kind in ("bulk", "tail"):
         least, where = found.largest(f"ess_{kind}", -1)
         if least < found.wanted:
-            doubts.append(
+            warnings.append(
                 f"the {kind} ESS is {least:,.0f} at {where}, and {found.wanted} are wanted: "
                 "more samples, or a sampler that moves further"
             )
             break
-    return doubts
+    return warnings
 
 
 def _rates(view: View) -> dict[str, float]:

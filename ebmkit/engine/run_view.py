@@ -21,11 +21,11 @@ from ebmkit.contracts.kinds import Event, Sampler, Schedule
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.engine.build import Parts
-from ebmkit.engine.conditioning import Given
+from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.mixing import Mixing, mixing
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.telling.error_site import Blame, called
+from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged
 from ebmkit.language.plan import Plan
 from ebmkit.language.sections import Chains
@@ -57,7 +57,7 @@ class View:
         #: What they kept, where `chains:` asks for long ones; `traces` then has one number a draw.
         self.draws: Draws | None = None
         #: What samples are to have, for whoever wants some of a kind.
-        self.given: Given | None = None
+        self.condition: Condition | None = None
         self._mixing: tuple[Draws, Mixing] | None = None
         self._drawn: Tensor | None = None
         self._drawn_at = -1
@@ -152,12 +152,12 @@ class View:
         for first in range(0, len(known), rows):
             start = known[first : first + rows].to(self.parts.device, self.parts.dtype)
             module = self._told(None if labels is None else labels[first : first + rows].to(start.device))
-            given = Given(known=start, mask=mask)
-            hold = given.holder(0, start, self.schedule)
-            blocks.append(given.kept(run_chain(sampler, module, start, rng, hold=hold).x))
+            condition = Condition(known=start, mask=mask)
+            project = condition.projection(0, start, self.schedule)
+            blocks.append(condition.with_known(run_chain(sampler, module, start, rng, project=project).x))
         return torch.cat(blocks)
 
-    def way(self, n: int, moments: int, rng: Generator) -> list[tuple[float | None, Tensor]]:
+    def trajectory(self, n: int, moments: int, rng: Generator) -> list[tuple[float | None, Tensor]]:
         """How `n` new chains go from noise to samples: noise level or time, and states, at so many moments evenly from
         the first step to the last. The level is None where states are clean."""
         sampler = self._from_noise()
@@ -171,7 +171,7 @@ class View:
             return state
 
         start = torch.zeros(n, *self.event, device=self.parts.device, dtype=self.parts.dtype)
-        run_chain(sampler, self._told(self._labels(n, rng)), start, rng, hold=record)
+        run_chain(sampler, self._told(self._labels(n, rng)), start, rng, project=record)
         return found
 
     def give(self, samples: Tensor, traces: dict[str, Tensor], draws: Draws | None = None) -> None:
@@ -221,11 +221,11 @@ class View:
             raise ValueError("the spec has no sampler, so there are no samples")
         path = ("sampler",) if self.plan.spec.sampler else ("objective", "sampler")
         self._chain_steps = 0
-        with Blame(self.plan, path):
+        with ErrorSite(self.plan, path):
             x = self._draw_long(sampler, self.plan.spec.chains, n) if self.plan.spec.chains else self._ends(sampler, n)
         if wrong := _wrong(x, self.traces):
             raise Diverged(
-                f"{called(self.plan, path)}: {wrong}, after {self.step} training steps",
+                f"{label_at(self.plan, path)}: {wrong}, after {self.step} training steps",
                 self.plan.place(path),
                 help="a smaller step_size, or an energy that is confined, keeps chains from running away",
             )
@@ -242,11 +242,11 @@ class View:
             rng = self.streams.generator(f"samples/{self.step}/{first}")
             count = min(n - first, rows)
             start, labels = self._begin(starts, count, rng), self._labels(count, rng)
-            hold = self.given.holder(first, start, self.schedule) if self.given else None
+            project = self.condition.projection(first, start, self.schedule) if self.condition else None
             module = self._told(labels)
             told += [] if labels is None else [labels]
-            chain = run_chain(sampler, module, start, rng, traces=True, on_step=self._count, hold=hold)
-            blocks.append(self.given.kept(chain.x, first) if self.given else chain.x)
+            chain = run_chain(sampler, module, start, rng, traces=True, on_step=self._count, project=project)
+            blocks.append(self.condition.with_known(chain.x, first) if self.condition else chain.x)
             traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
         self.traces = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
         self.sample_labels = torch.cat(told) if told else None
@@ -255,7 +255,7 @@ class View:
     def _from_noise(self) -> Sampler:
         """The sampler of the spec, where its chains go once from noise to a sample, wherever they begin."""
         sampler = self.plan.chain_sampler
-        if sampler is None or not sampler.one_way or self.schedule is None:
+        if sampler is None or not sampler.from_noise or self.schedule is None:
             raise ValueError("the spec has no sampler whose chains go from noise to samples, as 'reverse_sde' has")
         return sampler
 
@@ -269,8 +269,8 @@ class View:
         known = self.parts.train_labels
         if not self.plan.spec.model.labelled or known is None:
             return None
-        if self.given and self.given.label is not None:
-            return torch.full((n,), self.given.label, device=self.parts.device)
+        if self.condition and self.condition.label is not None:
+            return torch.full((n,), self.condition.label, device=self.parts.device)
         rows = torch.randint(len(known), (n,), generator=rng, device=self.parts.device)
         return known.index_select(0, rows.to(known.device)).to(self.parts.device)
 
@@ -301,7 +301,7 @@ class View:
         outside = int((~self.energy(x).isfinite()).sum()) if self.has_energy else 0
         if outside:
             raise Diverged(
-                f"{called(self.plan, ('init',))}: {outside} of {n} chains begin where the energy is not finite",
+                f"{label_at(self.plan, ('init',))}: {outside} of {n} chains begin where the energy is not finite",
                 self.plan.place(("init",)),
                 help="no chain finds its way from there; begin it where the model has mass",
             )

@@ -14,15 +14,15 @@ from torch import Tensor
 
 from ebmkit.chains.draws import Draws
 from ebmkit.engine.build import build
-from ebmkit.engine.conditioning import Given
+from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.lockfile import data_files, drift
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import View
-from ebmkit.engine.state import fitting, restore_weights
 from ebmkit.engine.telling.divergence import explain
-from ebmkit.engine.telling.error_site import Blame, called
+from ebmkit.engine.telling.error_site import ErrorSite, label_at
+from ebmkit.engine.training_state import fitting, restore_weights
 from ebmkit.errors.running import Diverged, Drifted, StorageFailed
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import level_of, signal_and_noise
@@ -35,14 +35,14 @@ def view_of(
     *,
     samples: int | None = None,
     seed: int | None = None,
-    given: Given | None = None,
+    condition: Condition | None = None,
     experiment: str | None = None,
     say: Callable[[str], None] = print,
 ) -> View:
     """A view with the weights and the history of `run_folder`, or of a model that needs no training.
 
-    With the seed of the run, and as many samples, it draws the very samples that the run kept; unless something is
-    `given` that they are to have, or the plan draws them otherwise. `experiment` then is the hash of its own plan.
+    With the seed of the run, and as many samples, it draws the very samples that the run kept; unless a
+    `condition` is given, or the plan draws them otherwise. `experiment` then is the hash of its own plan.
     """
     if samples is not None:
         plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
@@ -60,11 +60,11 @@ def view_of(
         history.step = saved.step
     streams = Streams(plan.spec.seed if seed is None else seed, parts.device)
     view = View(plan, parts, streams, history, run_folder)
-    view.given = given
+    view.condition = condition
     return view
 
 
-def denoised(view: View, noisy: Tensor, sigma: float, label: int | None = None) -> Tensor:
+def denoise(view: View, noisy: Tensor, sigma: float, label: int | None = None) -> Tensor:
     """Tweedie's formula: the mean of clean states x, given states y = x + sigma xi.
 
         E[x | y] = y + sigma^2 s(y),    s the score of noised states
@@ -77,11 +77,11 @@ def denoised(view: View, noisy: Tensor, sigma: float, label: int | None = None) 
         level = level_of(schedule, sigma)
         signal, _ = signal_and_noise(schedule, level)
     labels = None if label is None else torch.full((len(y),), label, device=y.device)
-    with Blame(view.plan, ("model",)):
+    with ErrorSite(view.plan, ("model",)):
         clean = y + sigma**2 * signal * view.score(signal * y, level, labels)
     if wrong := len(y) - int(clean.flatten(1).isfinite().all(1).sum()):
         raise Diverged(
-            f"{called(view.plan, ('model',))}: {wrong} of {len(y)} denoised states are not finite",
+            f"{label_at(view.plan, ('model',))}: {wrong} of {len(y)} denoised states are not finite",
             view.plan.place(("model",)),
             help="are the noisy ones in the units of the data?",
         )

@@ -13,7 +13,7 @@ from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.checkpoint import Saved
-from ebmkit.engine.folder.checkpointer import Keeper
+from ebmkit.engine.folder.checkpointer import Checkpointer
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.lockfile import drift, lock, to_yaml
 from ebmkit.engine.folder.record import Record
@@ -24,12 +24,12 @@ from ebmkit.engine.mixing import findings, verdict
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import View
 from ebmkit.engine.signals import Interrupted, Signals
-from ebmkit.engine.state import State
 from ebmkit.engine.telling.divergence import explain
-from ebmkit.engine.telling.health import Concerns
-from ebmkit.engine.telling.hooks import Listeners
+from ebmkit.engine.telling.health import Health
+from ebmkit.engine.telling.hooks import Hooks
 from ebmkit.engine.telling.progress import Progress, Silent
-from ebmkit.engine.telling.run_log import Narrator
+from ebmkit.engine.telling.run_log import RunLog
+from ebmkit.engine.training_state import TrainingState
 from ebmkit.errors.running import Drifted
 from ebmkit.language.plan import Plan
 from ebmkit.report.page import write_report
@@ -45,7 +45,7 @@ def run(
     limit: Limit | None = None,
     like: Path | None = None,
 ) -> Record:
-    """Carry out an experiment in a new folder; `record.unmet` tells which claims of the spec do not hold.
+    """Carry out an experiment in a new folder; `record.unmet` tells which claims of the spec do not project.
 
     `like` is a run whose bits are wanted: refused where they cannot be had.
     """
@@ -120,29 +120,31 @@ class _Session:
         plan = record.plan
         self.plan, self.parts, self.record = plan, parts, record
         self.progress, self.signals, self.limit = progress, signals, limit
-        self.narrator = Narrator(record, progress)
-        self.concerns = Concerns(self.narrator.warn)
+        self.run_log = RunLog(record, progress)
+        self.health = Health(self.run_log.warn)
         self.streams = streams = Streams(plan.spec.seed, parts.device)
         lag = 0 if parts.device.type == "cpu" else 1
         self.history = History(plan.spec.steps, self._write, partial(explain, plan, parts), lag=lag)
         self.view = View(plan, parts, streams, self.history, record.folder)
-        self.state = State(plan, parts, streams, self.history)
+        self.state = TrainingState(plan, parts, streams, self.history)
         if saved:
             self.state.restore(saved)
             for step, values in self.history.records:
-                self.concerns.look(step, values)
+                self.health.look(step, values)
         record.step = self.state.step
         self.evaluation = Evaluation(self.view)
-        self.listeners = Listeners(plan, self.narrator.warn)
+        self.hooks = Hooks(plan, self.run_log.warn)
         #: Opened when the run begins; what is recorded goes there.
         self.trackers: Trackers
-        self.keeper = Keeper(self.state, record.folder / "checkpoints", lambda: self.trackers.sync(), self._saved)
+        self.checkpointer = Checkpointer(
+            self.state, record.folder / "checkpoints", lambda: self.trackers.sync(), self._saved
+        )
 
     def carry_out(self) -> None:
         """Train, save, sample, measure, draw."""
-        self.narrator.plan(self.parts)
+        self.run_log.plan(self.parts)
         if self.state.step:
-            self.narrator.say(f"going on   behind step {self.state.step}")
+            self.run_log.say(f"going on   behind step {self.state.step}")
         records = self.history.records
         with self.streams.lent_to_torch(), Trackers(self.plan, self.record.folder, records) as self.trackers:
             try:
@@ -158,16 +160,16 @@ class _Session:
 
     def _train(self) -> None:
         with self.view.drawing_from("run_started"):  # which is again when the run goes on
-            self.listeners.run_started(view=self.view, folder=self.record.folder)
+            self.hooks.run_started(view=self.view, folder=self.record.folder)
         if self.plan.spec.stages:
-            self.narrator.train(self.history, self.state.step)
-            train(self.view, self.state, self.evaluation, self.keeper, self.listeners, self.signals, self.limit)
+            self.run_log.train(self.history, self.state.step)
+            train(self.view, self.state, self.evaluation, self.checkpointer, self.hooks, self.signals, self.limit)
         # Before the samples are drawn: should they run away, the weights are safe.
-        self.keeper.save()
+        self.checkpointer.save()
 
     def _sample_and_measure(self) -> None:
         view, record, spec = self.view, self.record, self.plan.spec
-        self.narrator.wait("sampling and measuring")
+        self.run_log.wait("sampling and measuring")
         with self.signals.anywhere():
             if view.can_sample:
                 most = self.evaluation.samples_of(spec.evaluate, spec.samples)
@@ -180,16 +182,16 @@ class _Session:
                 _write_tensors(record.file("samples/traces.safetensors"), view.traces)
                 if view.draws:
                     _write_tensors(record.file("samples/chains.safetensors"), view.draws.to_tensors())
-                self.narrator.judge(verdict(view), findings(view))
+                self.run_log.judge(verdict(view), findings(view))
         if results:
             self.history.record(self.state.step, results)
         record.results = results
         record.unmet = unmet(self.plan, results)
-        self.listeners.run_finished(view=view, results=dict(results))
+        self.hooks.run_finished(view=view, results=dict(results))
 
     def _draw(self) -> None:
         record = self.record
-        self.narrator.wait("drawing")
+        self.run_log.wait("drawing")
         with self.signals.anywhere():
             write_bytes(record.file("plots/summary.png"), draw_summary(self.view))
             with storing(record.folder / "lock.yaml"):
@@ -202,19 +204,19 @@ class _Session:
         """Save what is there. A step that was broken off and cannot be undone is lost: the last checkpoint serves."""
         can = self.state.undo_step()
         if can:
-            self.keeper.save()
-        self.narrator.leave(why, saved=can)
+            self.checkpointer.save()
+        self.run_log.leave(why, saved=can)
 
     def _write(self, step: int, values: dict[str, float]) -> None:
         self.trackers.write(step, values)
-        self.narrator.numbers(step, values)
-        self.concerns.look(step, values)
+        self.run_log.numbers(step, values)
+        self.health.look(step, values)
 
     def _saved(self, folder: Path) -> None:
         self.record.step = self.state.step
         self.record.save()
         with self.view.drawing_from(f"checkpoint_saved/{self.state.step}"):
-            self.listeners.checkpoint_saved(view=self.view, path=folder)
+            self.hooks.checkpoint_saved(view=self.view, path=folder)
 
 
 def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:

@@ -28,8 +28,9 @@ class Interrupted(KeyboardInterrupt):
 class Signals:
     """As a context manager, takes both signals over.
 
-    While training and saving, a signal waits for `check()`, which is called between two steps and inside chains. Under
-    `anywhere()`, where there is nothing to be torn apart, it raises at once. A second signal ends the process.
+    While training and saving, a signal waits for `raise_if_received()`, which is called between two steps and inside
+    chains. Under `anywhere()`, where there is nothing to be torn apart, it raises at once. A second one ends the
+    process.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,7 @@ class Signals:
         self._at_once = True
         self._before: dict[int, Any] = {}
 
-    def check(self) -> None:
+    def raise_if_received(self) -> None:
         """Raise `Interrupted` if a signal came."""
         if self.received is not None:
             raise Interrupted(self.received)
@@ -46,15 +47,15 @@ class Signals:
     def anywhere(self) -> Iterator[None]:
         """Let a signal break off whatever is done inside."""
         with self._during(at_once=True):
-            self.check()
+            self.raise_if_received()
             try:
                 yield
             finally:
-                self.check()  # somebody may have swallowed the exception, or turned it into an error of their own
+                self.raise_if_received()  # the exception may have been caught, or turned into another error
 
     @contextmanager
     def between_steps(self) -> Iterator[None]:
-        """Let a signal wait for `check()`."""
+        """Let a signal wait for `raise_if_received()`."""
         with self._during(at_once=False):
             yield
 

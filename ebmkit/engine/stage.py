@@ -15,13 +15,13 @@ from ebmkit.chains.chain import means
 from ebmkit.chains.context import Context
 from ebmkit.contracts.kinds import Loss, Sampler
 from ebmkit.contracts.modules.contest import Contest
+from ebmkit.contracts.walk import walk
 from ebmkit.engine.batches import Batches
 from ebmkit.engine.learning_rate import LearningRate
 from ebmkit.engine.run_view import View
-from ebmkit.engine.state import State
 from ebmkit.engine.statistic import Statistic
-from ebmkit.engine.telling.error_site import Blame
-from ebmkit.language.sections import walk
+from ebmkit.engine.telling.error_site import ErrorSite
+from ebmkit.engine.training_state import TrainingState
 
 #: Weights of fewer numbers, and their gradients, are joined before they are looked at: one kernel instead of many.
 FEW = 1 << 20
@@ -33,7 +33,7 @@ joined: Callable[[Sequence[Tensor]], Tensor] = torch._utils._flatten_dense_tenso
 class Stage:
     """The stage at which `state` stands."""
 
-    def __init__(self, view: View, state: State) -> None:
+    def __init__(self, view: View, state: TrainingState) -> None:
         spec, index = view.plan.spec, state.stage
         objective, data = spec.objective, view.parts.train
         assert objective is not None  # resolve promised
@@ -42,8 +42,8 @@ class Stage:
         self.state = state
         self.optimizer = optimizer = view.parts.optimizers[index]
         path = spec.stage_path(index)
-        self.in_objective = Blame(view.plan, ("objective",))
-        self.in_optimizer = Blame(view.plan, (*path, "optimizer"))
+        self.in_objective = ErrorSite(view.plan, ("objective",))
+        self.in_optimizer = ErrorSite(view.plan, (*path, "optimizer"))
         where = "train" if index == 0 else f"train/{index}"
         labels = view.parts.train_labels if objective.needs_labels or spec.model.labelled else None
         self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device, labels)
@@ -102,7 +102,7 @@ class Stage:
             for parameter in self._parameters:
                 parameter.grad = None
             weights = joined(self._parameters) if self._few else torch.stack([p.sum() for p in self._parameters])
-            self.state.history.check(step, self._weights, weights.sum())
+            self.state.history.check_finite(step, self._weights, weights.sum())
 
     def numbers(self, loss: Loss, context: Context) -> tuple[list[Statistic], list[Tensor]]:
         """What a step is known by, and its values on the device."""

@@ -40,7 +40,7 @@ class StorageFailed(EbmkitError):
 
 
 class ExpectationUnmet(EbmkitError):
-    """The run ended, and a claim under `expect:` does not hold.
+    """The run ended, and a claim under `expect:` does not project.
 
     Everything was saved as usual; the exit status 6 lets scripts and CI notice.
     """
@@ -61,7 +61,7 @@ class EnvironmentLacks(EbmkitError):
 
 
 class OutOfMemory(EbmkitError):
-    """The memory of the device did not hold what a component asked for.
+    """The memory of the device did not project what a component asked for.
 
     The message names the component and, where the system tells, how much it wanted. A smaller `batch_size`, fewer
     `samples`, a smaller replay buffer or a smaller network ask for less. What was saved before stays as it is.

@@ -54,7 +54,7 @@ class Plan:
 
 
 def resolved_yaml(plan: Plan) -> str:
-    """The plan as a spec with every default, and behind each value where it came from."""
-    from ebmkit.language.yaml_writer import emit
+    """The plan as a spec with every default, and after each value where it came from."""
+    from ebmkit.language.yaml_writer import yaml_text
 
-    return emit(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})
+    return yaml_text(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})

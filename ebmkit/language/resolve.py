@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Any
 
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import MOST, Mistakes
 from ebmkit.errors.source import Path, Place
 from ebmkit.language.check import Checked
 from ebmkit.language.fit import event_of, misfits
 from ebmkit.language.plan import Plan
-from ebmkit.language.sections import walk
 from ebmkit.registry.registry import Registry
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import Field
@@ -12,7 +10,7 @@ from pydantic import Field
 from ebmkit.components.inits.noise import NoiseStart
 from ebmkit.components.optimizers.adam import Adam
 from ebmkit.components.trackers.jsonl import Jsonl
-from ebmkit.contracts.component import Component, section
+from ebmkit.contracts.component import section
 from ebmkit.contracts.kinds import Data, Init, Metric, Model, Objective, Optimizer, Sampler, Tracker
 from ebmkit.errors.source import Path
 
@@ -205,22 +203,3 @@ class Spec:
     def steps(self) -> int:
         """How many training steps there are in all."""
         return sum(stage.steps for stage in self.stages)
-
-
-def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Component]]:
-    """All components of a spec with their paths. A shared one is met wherever it is used, what it holds only once."""
-    return _walk(value, path, set())
-
-
-def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Component]]:
-    if isinstance(value, Component) and path:
-        yield path, value
-    if dataclasses.is_dataclass(value):
-        if id(value) in seen:  # parts that hold parts would otherwise be walked through exponentially often
-            return
-        seen.add(id(value))
-        for field in dataclasses.fields(value):
-            yield from _walk(getattr(value, field.name), (*path, field.name), seen)
-    elif isinstance(value, tuple):
-        for position, item in enumerate(value):
-            yield from _walk(item, (*path, position), seen)

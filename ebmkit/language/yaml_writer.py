@@ -12,7 +12,7 @@ from ebmkit.language.text import plain_scalar
 _PLAIN = re.compile(r"[A-Za-z_$/][A-Za-z0-9_./$-]*\Z")
 
 
-def emit(tree: Mapping[str, Any], comments: Mapping[tuple[str | int, ...], str]) -> str:
+def yaml_text(tree: Mapping[str, Any], comments: Mapping[tuple[str | int, ...], str]) -> str:
     """YAML text. `comments` maps the path of a value to the words behind it."""
     # A file's name may hold anything, and stands in the comments.
     harmless = {path: "".join(c if c.isprintable() else "?" for c in words) for path, words in comments.items()}

@@ -61,7 +61,7 @@ def time_of(schedule: Schedule, sigma: Tensor) -> Tensor:
     return (low + high) / 2
 
 
-def check(schedule: Schedule) -> None:
+def check_schedule(schedule: Schedule) -> None:
     """Raise a ValueError that says why noise does not fall from level to level, or grow with time."""
     who = f"schedule '{schedule.component_name}'"
     if schedule.conditioning == "sigma":

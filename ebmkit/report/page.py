@@ -14,13 +14,13 @@ from markupsafe import Markup
 
 from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.version import __version__
-from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
 from ebmkit.report.panels.builtin import offered_panels
 from ebmkit.report.panels.frames import Frames, draw_frames
-from ebmkit.report.provenance import commands, duration, moment, provenance
+from ebmkit.report.provenance import commands, duration_of, moment, provenance
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import THEME, night
 from ebmkit.report.svg import draw_svg
@@ -171,7 +171,7 @@ def _facts(view: View, summary: dict[str, Any]) -> list[str]:
     """When, how long, how far, and which experiment."""
     step, steps = summary.get("step"), summary.get("steps")
     far = f"{step:,} of {steps:,} steps" if isinstance(step, int) and isinstance(steps, int) and step < steps else None
-    facts = (moment(summary.get("started")), duration(summary.get("seconds")), far, view.plan.hash[:8])
+    facts = (moment(summary.get("started")), duration_of(summary.get("seconds")), far, view.plan.hash[:8])
     return [words for words in facts if words]
 
 
@@ -185,7 +185,9 @@ def _results(view: View, summary: dict[str, Any]) -> list[Result]:
         met = all(is_met(claim, value) for claim in claims) if claims and isinstance(value, int | float) else None
         shown = f"{value:.5g}" if isinstance(value, int | float) else "not measured" if value is None else str(value)
         # A long name may be broken behind its underscores.
-        results.append(Result(Markup("_<wbr>").join(name.split("_")), shown, " and ".join(map(bounds, claims)), met))
+        results.append(
+            Result(Markup("_<wbr>").join(name.split("_")), shown, " and ".join(map(claim_in_words, claims)), met)
+        )
     return results
 
 

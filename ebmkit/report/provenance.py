@@ -17,7 +17,7 @@ def provenance(summary: dict[str, Any], lock: str) -> dict[str, str]:
     packages, git = _mapping(locked.get("packages")), _mapping(locked.get("git"))
     known = {
         "started": moment(summary.get("started")),
-        "took": duration(summary.get("seconds")),
+        "took": duration_of(summary.get("seconds")),
         "seed": summary.get("seed"),
         "hash": summary.get("hash"),
         "device": locked.get("device"),
@@ -36,8 +36,8 @@ def provenance(summary: dict[str, Any], lock: str) -> dict[str, str]:
 
 def commands(summary: dict[str, Any]) -> list[str]:
     """What was typed: once, and again for every time that the run was resumed."""
-    sittings = summary.get("sittings")
-    typed = [_mapping(sitting).get("command") for sitting in sittings] if isinstance(sittings, list) else []
+    sessions = summary.get("sessions")
+    typed = [_mapping(session).get("command") for session in sessions] if isinstance(sessions, list) else []
     typed = typed or [summary.get("command")]
     return [shlex.join(map(str, words)) for words in typed if isinstance(words, list)]
 
@@ -50,7 +50,7 @@ def moment(iso: Any) -> str | None:
         return None if iso is None else str(iso)
 
 
-def duration(seconds: Any) -> str | None:
+def duration_of(seconds: Any) -> str | None:
     """12.1 s, 3 min 5 s, 2 h 3 min."""
     if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
         return None if seconds is None else str(seconds)

@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.panel import Panel
-from ebmkit.engine.expectations import bounds, is_met
+from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.report.panels.builtin import offered_panels
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import BAD, FAINT, GOOD, INK, plain_matplotlib, tidy
@@ -94,5 +94,5 @@ def _head(figure: Any, view: View, height: float) -> None:
     if spec.expect:
         met = is_met(spec.expect[0], view.results[name])
         verdict, color = ("✓", GOOD) if met else ("✗", BAD)
-        words = f"{verdict} expected {bounds(spec.expect[0])}"
+        words = f"{verdict} expected {claim_in_words(spec.expect[0])}"
         figure.text(right, second, words, fontsize=8.5, color=color, va="center", ha="right")

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from ebmkit.contracts.kinds import Data, Schedule
+from ebmkit.contracts.walk import walk
 from ebmkit.engine.build import training_points
 from ebmkit.language.plan import Plan
-from ebmkit.language.sections import walk
 from ebmkit.maths.process import range_of
 from ebmkit.report.panels.images import shape
 from ebmkit.suggest.levels import SHARE, Suggestion, overlap, published_ratio, suggest

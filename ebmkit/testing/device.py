@@ -7,7 +7,7 @@ what would make the host wait for it is written down with the line that did it:
         module = module.to(gpu.device)
         with gpu.watched() as seen:
             run_chain(sampler, module, x.to(gpu.device), gpu.generator(0))
-    seen.require_no_waits()
+    seen.require_no_host_syncs()
 
 The device is called `meta`, after the one torch device that needs no hardware and no registration: a backend of our own
 (PrivateUse1) would stay registered for the life of the process, and starts an autograd thread that forked children
@@ -58,12 +58,13 @@ class Seen:
     #: Kernels that a GPU would launch.
     launches: int = 0
     #: Where the host had to wait: a value read, a copy between host and device, a shape that depends on values.
-    waits: list[str] = field(default_factory=list)
+    host_syncs: list[str] = field(default_factory=list)
 
-    def require_no_waits(self, beyond: int = 0) -> None:
+    def require_no_host_syncs(self, beyond: int = 0) -> None:
         """Raise if there are more than these, with the number of them and with the first."""
         require(
-            len(self.waits) <= beyond, f"the host waits {len(self.waits)} times, first for {''.join(self.waits[:1])}"
+            len(self.host_syncs) <= beyond,
+            f"the host waits {len(self.host_syncs)} times, first for {''.join(self.host_syncs[:1])}",
         )
 
 
@@ -132,7 +133,7 @@ class PretendedDevice:
 
     def wait(self, what: str) -> None:
         if self._seen is not None:
-            self._seen.waits.append(f"{what} at {_culprit()}")
+            self._seen.host_syncs.append(f"{what} at {_culprit()}")
 
     @property
     def is_watched(self) -> bool:

@@ -78,7 +78,7 @@ def test_resume_goes_on_and_says_when_there_is_nothing_to_do(copied):
     result = invoke("resume", paused, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
-    assert (told["status"], told["step"], len(told["sittings"])) == ("finished", 12, 2)
+    assert (told["status"], told["step"], len(told["sessions"])) == ("finished", 12, 2)
     assert "is finished" in invoke("resume", finished).output
     assert invoke("resume", finished.parent).exit_code == 2
 
@@ -93,7 +93,7 @@ def test_resume_refuses_what_changed_and_shows_it(copied):
     assert "E307" in refused.stderr
     allowed = invoke("resume", paused, "--allow-drift", "--json")
     assert allowed.exit_code == 0
-    assert json.loads(allowed.stdout)["sittings"][1]["drift"] == ["threads: 7 -> 1"]
+    assert json.loads(allowed.stdout)["sessions"][1]["drift"] == ["threads: 7 -> 1"]
 
 
 def test_evaluate_measures_again_and_anew(made):

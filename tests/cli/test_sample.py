@@ -191,7 +191,7 @@ def given(specs):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A labelled model, hardly trained."""
-    from ebmkit import experiment_calls as experiment
+    from ebmkit import experiment
 
     home = tmp_path_factory.mktemp("trained")
     (home / "labelled.yaml").write_text(LABELLED)

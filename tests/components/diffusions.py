@@ -123,7 +123,7 @@ def scripted(d):
         torch.Tensor.normal_ = before
 
 
-def moments(sampler, module, event, *, start=None, draws=2, hold=None):
+def moments(sampler, module, event, *, start=None, draws=2, project=None):
     """Mean `(d,)` and covariance `(d, d)` of a chain behind `init` and behind every step, and its level there.
 
     On Gaussian data a step is affine in the state and in its random numbers, so that differences of rows are its
@@ -136,8 +136,8 @@ def moments(sampler, module, event, *, start=None, draws=2, hold=None):
     def after(move, mean, covariance):
         with scripted(d):
             state = move((mean + unit).view(-1, *event))
-            if hold:
-                state = hold(state, None)
+            if project:
+                state = project(state, None)
         x = state.x.flatten(1)
         assert torch.isfinite(x).all()
         matrices = ((x[1:] - x[0]).view(1 + draws, d, d)).mT  # what x and every draw become

@@ -36,7 +36,7 @@ from ebmkit.engine import session
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.session import resume, run
-from ebmkit.engine.state import State
+from ebmkit.engine.training_state import TrainingState
 from ebmkit.registry.builtin import ebmkit_components
 
 
@@ -122,7 +122,7 @@ def test_gradient_at_interval_one_is_that_of_mle_times_the_curvature(event, psi)
 def test_gradient_at_interval_one_is_data_phase_minus_model_phase(event, psi):
     """The same by the formula, at chain ends that are given."""
     module, data, ends = network(event), points(event, 1), points(event, 2)
-    objective = AdaptiveBregman(generator=psi, interval=1, sampler=Given((ends,)), init=DataStart(), energy_l2=0.0)
+    objective = AdaptiveBregman(generator=psi, interval=1, sampler=Condition((ends,)), init=DataStart(), energy_l2=0.0)
     value = objective.loss(module, data, Context(generator(0), met(objective, module, event), 1)).value
     parameters = list(module.parameters())
     pairs = zip(
@@ -180,7 +180,7 @@ def test_the_gallery_walks_the_path_of_mle(name, tmp_path, undrawn):
 # --- the copy --------------------------------------------------------------------------------------------------------
 
 
-class Given(Sampler):
+class Condition(Sampler):
     """Chains that end where they are told, each time at the next place; it remembers whose chains they were."""
 
     steps: ClassVar[int] = 1
@@ -210,7 +210,7 @@ def test_the_copy_is_renewed_before_steps_1_and_1_plus_k(interval):
     """Chains run on it, the ratio is taken to it, and in between it does not move by a bit."""
     event, module = (2,), network((2,))
     ends = [points(event, 50 + step) for step in range(11)]
-    sampler = Given(ends)
+    sampler = Condition(ends)
     objective = AdaptiveNCE(interval=interval, sampler=sampler, init=DataStart(), energy_l2=0.0)
     extras = met(objective, module, event)
     noise = extras.noise
@@ -237,7 +237,7 @@ def test_training_is_algorithm_3_1(interval):
     event, steps, rate = (2,), 11, 0.1
     ends = [points(event, 50 + t) for t in range(steps)]
     module, theirs = network(event), network(event)
-    objective = AdaptiveNCE(interval=interval, sampler=Given(ends), init=DataStart(), energy_l2=0.0)
+    objective = AdaptiveNCE(interval=interval, sampler=Condition(ends), init=DataStart(), energy_l2=0.0)
     for _ in trained(objective, module, met(objective, module, event), event, steps, rate):
         pass
     frozen = copy.deepcopy(theirs)
@@ -319,7 +319,7 @@ def test_penalty_is_on_the_energies_of_both_phases(event):
     module, data, ends = network(event), points(event, 1), points(event, 2)
     values = []
     for factor in (0.0, 0.3):
-        objective = AdaptiveNCE(sampler=Given([ends]), init=DataStart(), energy_l2=factor)
+        objective = AdaptiveNCE(sampler=Condition([ends]), init=DataStart(), energy_l2=factor)
         loss = objective.loss(module, data, Context(generator(0), met(objective, module, event), 1))
         values.append(loss.value)
     a, b = module(data), module(ends)
@@ -331,7 +331,7 @@ def test_penalty_is_on_the_energies_of_both_phases(event):
 
 def test_log_ratios_are_logged():
     event, module, ends = (2,), network((2,)), points((2,), 2)
-    objective = AdaptiveNCE(interval=5, sampler=Given([ends]), init=DataStart())
+    objective = AdaptiveNCE(interval=5, sampler=Condition([ends]), init=DataStart())
     for _, data, loss, _ in trained(objective, module, met(objective, module, event), event, 3):
         if not loss.metrics["log_ratio_data"]:
             old = copy.deepcopy(module)
@@ -434,7 +434,7 @@ def test_a_run_goes_on_from_its_checkpoint_and_from_all_of_it(part, spectral_run
     """The extras whole, or with some of them as they are in a run that was just begun: that is then seen."""
     torch.set_default_dtype(torch.float32)  # as in a run, and in the two that were made before
     whole, left = spectral_runs
-    folder, restore, put_back = tmp_path / "run", State.restore, []
+    folder, restore, put_back = tmp_path / "run", TrainingState.restore, []
     shutil.copytree(left, folder)
 
     def without(state, saved):
@@ -445,7 +445,7 @@ def test_a_run_goes_on_from_its_checkpoint_and_from_all_of_it(part, spectral_run
                 saved.tensors["extras"][name] = tensor
         restore(state, saved)
 
-    monkeypatch.setattr(State, "restore", without)
+    monkeypatch.setattr(TrainingState, "restore", without)
     resume(ebmkit.load_spec(folder / "resolved.yaml"), folder)
     assert any(put_back) == (part is not None)
     assert bool(different(ends(folder), whole)) == (part is not None)

@@ -130,7 +130,7 @@ def test_somebody_who_is_sure_and_right_is_calibrated():
     assert Calibration().measure(View(x, torch.tensor([1, 2, 0])))["ece"] == 1.0
 
 
-class Given(TwoMoons):
+class Condition(TwoMoons):
     """Outliers from a list."""
 
     def load(self, split, rng):
@@ -139,7 +139,7 @@ class Given(TwoMoons):
 
 
 def given(points):
-    data = Given()
+    data = Condition()
     object.__setattr__(data, "points", points)
     return data
 

@@ -28,8 +28,8 @@ from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import View
 from ebmkit.engine.stage import Stage
-from ebmkit.engine.state import State
 from ebmkit.engine.telling.divergence import explain
+from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.load import load_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -448,7 +448,7 @@ def test_every_player_follows_its_own_loss_alone(objective, clip):
     )
     parts = build(plan)
     streams, history = Streams(0, parts.device), History(1, lambda *_: None, lambda *a: explain(plan, parts, *a), lag=0)
-    view, state = View(plan, parts, streams, history, None), State(plan, parts, streams, history)
+    view, state = View(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
     stage = Stage(view, state)
     loss = plan.spec.objective.loss(parts.model, stage.batch(1), Context(generator(0), parts.extras, 1))
     rivals = [p for p in parts.extras.rival.parameters() if p.requires_grad]

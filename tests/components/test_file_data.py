@@ -393,7 +393,7 @@ def test_float32_rows_stay_in_their_file():
 MEMORY = """
 import re, resource, torch
 from pathlib import Path
-from ebmkit.data.tensor_file import TensorFile
+from ebmkit.components.data.tensor_file import TensorFile
 torch.set_num_threads(1)
 torch.ones(1000).index_select(0, torch.tensor([1])).isfinite().all()
 in_use = int(re.search(r"VmData:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024

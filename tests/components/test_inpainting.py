@@ -9,9 +9,9 @@ import torch
 from components.oracles import FakeView, assert_follows, generator, normal_cdf
 from ebmkit import load_spec
 from ebmkit.components.metrics.inpainting import Inpainting
-from ebmkit.components.samplers.reverse_time import legs
+from ebmkit.components.samplers.reverse_time import reverse_steps
 from ebmkit.components.schedules.vp import VP
-from ebmkit.engine.conditioning import Given
+from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.base import Mistakes
 
@@ -53,7 +53,7 @@ def moves(sampler):
     is taken, and signal and noise behind the step, None without."""
     if sampler["use"] == "reverse_sde":
         schedule, found = VP(), []
-        for leg in legs(schedule, sampler["steps"], "log_snr"):
+        for leg in reverse_steps(schedule, sampler["steps"], "log_snr"):
             at = tuple(map(float, schedule.at(torch.tensor(leg.start))))
             found.append((leg.stretch, leg.kick, leg.spread**2, at, (leg.signal, leg.noise)))
         last = found[-1][4]
@@ -113,10 +113,10 @@ def test_the_missing_half_has_the_law_that_the_steps_give_it(name, rho):
 def test_what_is_put_in_place_is_noised_as_much_as_the_rest(t):
     """N(signal x, noise^2), anew at each step; the chains themselves hardly show how wide it is."""
     at = SimpleNamespace(x=torch.zeros(20_000, 2), level=t, _replace=lambda x: x)
-    hold = Given(known=torch.full((1, 2), 1.5), mask=torch.tensor([True, False])).holder(0, at.x, VP())
+    project = Condition(known=torch.full((1, 2), 1.5), mask=torch.tensor([True, False])).projection(0, at.x, VP())
     signal = math.exp(-(0.1 * t + 19.9 / 2 * t**2) / 2)
     rng, noise = generator(0), math.sqrt(1 - signal**2)
-    one, two = hold(at, rng), hold(at, rng)
+    one, two = project(at, rng), project(at, rng)
     assert_follows([(each[:, 0], lambda u: normal_cdf((u - 1.5 * signal) / noise)) for each in (one, two)])
     assert not torch.equal(one, two)
     assert bool((one[:, 1] == 0).all())

@@ -55,7 +55,7 @@ def test_no_trajectory_is_longer_than_max_depth_allows(event, max_depth):
 
 
 def test_how_often_the_host_waits_follows_from_the_depth():
-    assert (NUTS().waits, NUTS(max_depth=1).waits) == (9, 0)
+    assert (NUTS().host_syncs, NUTS(max_depth=1).host_syncs) == (9, 0)
 
 
 @shapes

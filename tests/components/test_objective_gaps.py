@@ -32,7 +32,7 @@ from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import View
 from ebmkit.engine.stage import Stage
-from ebmkit.engine.state import State
+from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.load import load_spec
 
 CPU = torch.device("cpu")
@@ -116,7 +116,7 @@ def test_a_later_stage_has_the_labels_of_its_own_batches():
     plan = load_spec(spec)
     parts, streams = build(plan), Streams(0, CPU)
     history = History(1, lambda *_: None, lambda statistic, *_: AssertionError(statistic.name), lag=0)
-    state = State(plan, parts, streams, history)
+    state = TrainingState(plan, parts, streams, history)
     state.stage, state.stage_began = 1, 2
     stage = Stage(View(plan, parts, streams, history, None), state)
     for step in (3, 4, 5):

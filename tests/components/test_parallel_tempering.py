@@ -83,7 +83,7 @@ def test_what_it_works_on_follows_from_the_inner_sampler():
     assert ParallelTempering(sampler=Langevin()).needs == {"energy", "gradient"}
     assert real.traces == {"energy", "acceptance", "divergence"}
     assert ParallelTempering(sampler=MALA()).traces == {"energy", "gradient_norm", "acceptance", "divergence"}
-    assert ParallelTempering(sampler=NUTS(steps=3, max_depth=5)).waits == 3 * NUTS(max_depth=5).waits
+    assert ParallelTempering(sampler=NUTS(steps=3, max_depth=5)).host_syncs == 3 * NUTS(max_depth=5).host_syncs
     assert real.tunes() == frozenset()
 
 

@@ -21,7 +21,7 @@ from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import Energy
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.samplers.reverse_sde import ReverseSDE
-from ebmkit.components.samplers.reverse_time import legs, times
+from ebmkit.components.samplers.reverse_time import reverse_steps, times
 from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
@@ -38,29 +38,29 @@ INTEGRATORS = ["exponential", "euler_maruyama"]
 @pytest.mark.parametrize("spacing", SPACINGS)
 @pytest.mark.parametrize("steps", [1, 2, 50])
 def test_legs_of_the_ornstein_uhlenbeck_process(steps, spacing):
-    way = legs(VP(beta_min=2.0, beta_max=2.0, horizon=5.0, earliest=0.01), steps, spacing)
+    way = reverse_steps(VP(beta_min=2.0, beta_max=2.0, horizon=5.0, earliest=0.01), steps, spacing)
     assert len(way) == steps
-    for leg in way:
-        h = leg.start - leg.end
-        assert leg.stretch == pytest.approx(math.exp(h), rel=1e-12)
-        assert leg.kick == pytest.approx(2 * math.expm1(h), rel=1e-12)
-        assert leg.spread == pytest.approx(math.sqrt(math.expm1(2 * h)), rel=1e-12)
-        assert (leg.drift, leg.diffusion) == pytest.approx((-1, 2), rel=1e-10)
-        assert leg.signal == pytest.approx(math.exp(-leg.end), rel=1e-14)
-        assert leg.noise == pytest.approx(math.sqrt(-math.expm1(-2 * leg.end)), rel=1e-12)
+    for step_back in way:
+        h = step_back.start - step_back.end
+        assert step_back.stretch == pytest.approx(math.exp(h), rel=1e-12)
+        assert step_back.kick == pytest.approx(2 * math.expm1(h), rel=1e-12)
+        assert step_back.spread == pytest.approx(math.sqrt(math.expm1(2 * h)), rel=1e-12)
+        assert (step_back.drift, step_back.diffusion) == pytest.approx((-1, 2), rel=1e-10)
+        assert step_back.signal == pytest.approx(math.exp(-step_back.end), rel=1e-14)
+        assert step_back.noise == pytest.approx(math.sqrt(-math.expm1(-2 * step_back.end)), rel=1e-12)
 
 
 @pytest.mark.parametrize("spacing", SPACINGS)
 @pytest.mark.parametrize("steps", [1, 2, 50])
 def test_legs_where_the_variance_explodes(steps, spacing):
-    for leg in legs(VE(sigma_max=50.0, sigma_min=0.01), steps, spacing):
-        before, after = (0.01 * 5000**t for t in (leg.start, leg.end))
-        assert leg.stretch == 1
-        assert leg.kick == pytest.approx(before**2 - after**2, rel=1e-12)
-        assert leg.spread == pytest.approx(math.sqrt(before**2 - after**2), rel=1e-12)
-        assert leg.drift == 0
-        assert leg.diffusion == pytest.approx(2 * math.log(5000) * before**2, rel=1e-12)
-        assert (leg.signal, leg.noise) == pytest.approx((1, after), rel=1e-12)
+    for step_back in reverse_steps(VE(sigma_max=50.0, sigma_min=0.01), steps, spacing):
+        before, after = (0.01 * 5000**t for t in (step_back.start, step_back.end))
+        assert step_back.stretch == 1
+        assert step_back.kick == pytest.approx(before**2 - after**2, rel=1e-12)
+        assert step_back.spread == pytest.approx(math.sqrt(before**2 - after**2), rel=1e-12)
+        assert step_back.drift == 0
+        assert step_back.diffusion == pytest.approx(2 * math.log(5000) * before**2, rel=1e-12)
+        assert (step_back.signal, step_back.noise) == pytest.approx((1, after), rel=1e-12)
 
 
 @pytest.mark.parametrize("spacing", SPACINGS)
@@ -68,13 +68,13 @@ def test_legs_where_the_variance_explodes(steps, spacing):
 @pytest.mark.parametrize("schedule", [VP(), Cosine(), Cosine(sigma_max=1e4)], ids=["vp", "cosine", "wide"])
 def test_legs_where_the_variance_is_preserved(schedule, steps, spacing):
     """Where signal^2 + noise^2 = 1, g^2 = -2 f, so that the kick is 2 (a'/a - 1), whatever the pace."""
-    for leg in legs(schedule, steps, spacing):
-        (a, _), (b, n) = (map(float, schedule.at(torch.tensor(t))) for t in (leg.start, leg.end))
-        assert leg.stretch == pytest.approx(b / a, rel=1e-12)
-        assert leg.kick == pytest.approx(2 * (b / a - 1), rel=1e-9)
-        assert leg.spread == pytest.approx(math.sqrt((b / a) ** 2 - 1), rel=1e-9)
-        assert leg.diffusion == pytest.approx(-2 * leg.drift, rel=1e-9)
-        assert (leg.signal, leg.noise) == pytest.approx((b, n), rel=1e-12)
+    for step_back in reverse_steps(schedule, steps, spacing):
+        (a, _), (b, n) = (map(float, schedule.at(torch.tensor(t))) for t in (step_back.start, step_back.end))
+        assert step_back.stretch == pytest.approx(b / a, rel=1e-12)
+        assert step_back.kick == pytest.approx(2 * (b / a - 1), rel=1e-9)
+        assert step_back.spread == pytest.approx(math.sqrt((b / a) ** 2 - 1), rel=1e-9)
+        assert step_back.diffusion == pytest.approx(-2 * step_back.drift, rel=1e-9)
+        assert (step_back.signal, step_back.noise) == pytest.approx((b, n), rel=1e-12)
 
 
 @pytest.mark.parametrize("spacing", SPACINGS)
@@ -88,9 +88,9 @@ def test_times_fall_evenly(name, steps, spacing):
     gaps = t.diff() if spacing == "time" else log_sigma(schedule, t).diff()
     assert bool((t.diff() < 0).all())
     torch.testing.assert_close(gaps, gaps.mean().expand(steps), rtol=1e-9, atol=0)
-    way = legs(schedule, steps, spacing)
-    assert [leg.start for leg in way] == t[:-1].tolist()
-    assert [leg.end for leg in way] == t[1:].tolist()
+    way = reverse_steps(schedule, steps, spacing)
+    assert [step_back.start for step_back in way] == t[:-1].tolist()
+    assert [step_back.end for step_back in way] == t[1:].tolist()
 
 
 # A step

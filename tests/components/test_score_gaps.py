@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import ebmkit
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import frozen
-from ebmkit.chains.ode import integrate
+from ebmkit.chains.ode import solve_ode
 from ebmkit.cli import group
 from ebmkit.components.metrics.ode_log_likelihood import ODELogLikelihood
 from ebmkit.components.models.mlp_score import MLPScore
@@ -85,7 +85,7 @@ def test_a_step_that_leaves_the_domain_is_tried_again_shorter():
     def field(t, y):
         return torch.where(y.abs() > 3, torch.nan, -50 * y)
 
-    y = integrate(field, torch.tensor([[2.9]], dtype=torch.float64), 0.0, 1.0, 1e-8, 1000)
+    y = solve_ode(field, torch.tensor([[2.9]], dtype=torch.float64), 0.0, 1.0, 1e-8, 1000)
     assert float(y) == pytest.approx(2.9 * math.exp(-50), abs=1e-7)
 
 

@@ -235,5 +235,5 @@ def test_it_is_calculated_where_the_draws_are(figure):
         with gpu.watched() as seen:
             found = figure(there)
         assert found.device == there.device
-        assert not seen.waits
+        assert not seen.host_syncs
         torch.testing.assert_close(found.cpu(), figure(x), rtol=1e-12, atol=0)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ebmkit.chains import compiled
-from ebmkit.chains.chain import run_chain, walk
+from ebmkit.chains.chain import iterate_chain, run_chain
 from ebmkit.chains.compiled import BLOCK, CompiledEnergy, Splits, compile_energy
 from ebmkit.chains.energy import Energy, frozen
 from ebmkit.components.models.conv import Conv
@@ -109,7 +109,7 @@ def test_every_step_is_counted(interpreted):
         state = SAMPLER.init(energy, torch.zeros(3, 2), torch.Generator())
         blocks = [
             len(infos)
-            for _, infos in walk(SAMPLER, energy, state, torch.Generator(), 23, on_step=lambda: told.append(1))
+            for _, infos in iterate_chain(SAMPLER, energy, state, torch.Generator(), 23, on_step=lambda: told.append(1))
         ]
         assert blocks == [1, 1, 1]
         assert len(told) == energy.evaluations == 23
@@ -122,7 +122,7 @@ def test_large_states_go_step_by_step(interpreted, monkeypatch):
     compile_energy(module)
     with frozen(module) as energy:
         state = SAMPLER.init(energy, torch.zeros(3, 2), torch.Generator())
-        lengths = [len(infos) for _, infos in walk(SAMPLER, energy, state, torch.Generator(), 10, traced=True)]
+        lengths = [len(infos) for _, infos in iterate_chain(SAMPLER, energy, state, torch.Generator(), 10, traced=True)]
     assert lengths == [4, 4, 2]
 
 

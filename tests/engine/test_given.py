@@ -14,7 +14,7 @@ from ebmkit.components.samplers.predictor_corrector import PredictorCorrector
 from ebmkit.components.samplers.probability_flow_ode import ProbabilityFlowODE
 from ebmkit.components.samplers.reverse_sde import ReverseSDE
 from ebmkit.components.schedules.geometric import Geometric
-from ebmkit.engine.conditioning import Given
+from ebmkit.engine.conditioning import Condition
 from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.example import instance
@@ -59,17 +59,17 @@ def test_known_parts_end_as_given_and_are_noised_like_the_rest_on_the_way(name, 
     schedule, sampler = SETTINGS[name]
     clean, mask, n = gaussian(schedule, event), half(event), 3000
     known = torch.randn(2, *event, generator=generator(1)) * 3
-    hold = Given(known=known, mask=mask).holder(0, torch.zeros(n, *event), schedule)
+    project = Condition(known=known, mask=mask).projection(0, torch.zeros(n, *event), schedule)
     wanted = known[torch.arange(n) % 2]
     seen = []
 
     def watched(state, rng):
-        held = hold(state, rng)
+        held = project(state, rng)
         assert torch.equal(held.x[:, ~mask], state.x[:, ~mask])  # the rest is left alone
         seen.append((state.level, held.x[:, mask]))
         return held
 
-    x = run_chain(sampler, clean.module, torch.zeros(n, *event), generator(2), hold=watched).x
+    x = run_chain(sampler, clean.module, torch.zeros(n, *event), generator(2), project=watched).x
     assert torch.equal(x[:, mask], wanted[:, mask])
     assert not torch.equal(x[:, ~mask], wanted[:, ~mask])
     assert len(seen) == sampler.steps + 1  # before the first step and behind each
@@ -87,18 +87,20 @@ def test_without_denoising_the_known_part_has_the_noise_of_the_end():
     """A sample is then one of the law at the earliest time, and so is what is known of it."""
     process = PROCESSES["ou"]
     clean, known = gaussian(process.schedule, (2,)), torch.tensor([[2.0, 0.0]])
-    given = Given(known=known, mask=torch.tensor([True, False]))
-    hold = given.holder(0, torch.zeros(5000, 2), process.schedule)
-    x = run_chain(ReverseSDE(steps=5, denoise=False), clean.module, torch.zeros(5000, 2), generator(0), hold=hold).x
+    given = Condition(known=known, mask=torch.tensor([True, False]))
+    project = given.projection(0, torch.zeros(5000, 2), process.schedule)
+    x = run_chain(
+        ReverseSDE(steps=5, denoise=False), clean.module, torch.zeros(5000, 2), generator(0), project=project
+    ).x
     a, n = process.signal(0.02), process.noise(0.02)
     assert_follows([(x[:, 0], lambda t: normal_cdf((t - 2 * a) / n))])
-    kept = given.kept(x)  # for whoever wants it as it was
+    kept = given.with_known(x)  # for whoever wants it as it was
     assert kept[:, 0].tolist() == [2.0] * 5000
     assert torch.equal(kept[:, 1], x[:, 1])
 
 
-def noiseless(hold, x):
-    """What a holder makes of states that are clean."""
+def noiseless(project, x):
+    """What a projection makes of states that are clean."""
 
     class State:
         level = None
@@ -109,7 +111,7 @@ def noiseless(hold, x):
         def _replace(self, x):
             return State(x)
 
-    return hold(State(x), generator(0)).x
+    return project(State(x), generator(0)).x
 
 
 @pytest.mark.parametrize("event", [(3,), (1, 2, 2)], ids=str)
@@ -119,7 +121,7 @@ def test_masks_of_one_state_and_of_each(event):
     x = -torch.ones(7, *event)
     rows = [(4 + i) % 3 for i in range(7)]  # chains from the fifth on, and known states in turn
     for mask in (one, each):
-        held = noiseless(Given(known=known, mask=mask).holder(4, x, LEVELS), x)
+        held = noiseless(Condition(known=known, mask=mask).projection(4, x, LEVELS), x)
         for i, row in enumerate(rows):
             where = mask if mask is one else mask[row]
             assert torch.equal(held[i], torch.where(where, known[row], x[i]))
@@ -127,9 +129,9 @@ def test_masks_of_one_state_and_of_each(event):
 
 def test_blocks_of_chains_go_on_in_turn():
     known, mask = torch.arange(5.0).view(5, 1), torch.tensor([True])
-    given = Given(known=known, mask=mask)
+    given = Condition(known=known, mask=mask)
     blocks = [
-        noiseless(given.holder(first, torch.zeros(n, 1), LEVELS), torch.zeros(n, 1))
+        noiseless(given.projection(first, torch.zeros(n, 1), LEVELS), torch.zeros(n, 1))
         for first, n in [(0, 3), (3, 4), (7, 2)]
     ]
     assert torch.cat(blocks)[:, 0].tolist() == [0, 1, 2, 3, 4, 0, 1, 2, 3]
@@ -137,16 +139,16 @@ def test_blocks_of_chains_go_on_in_turn():
 
 def test_known_states_take_the_precision_of_the_chains():
     x = torch.zeros(2, 1, dtype=torch.float32)
-    held = noiseless(Given(known=torch.ones(1, 1), mask=torch.tensor([True])).holder(0, x, LEVELS), x)
+    held = noiseless(Condition(known=torch.ones(1, 1), mask=torch.tensor([True])).projection(0, x, LEVELS), x)
     assert held.dtype == torch.float32
 
 
 def test_nothing_known_holds_nothing():
     known, mask, x = torch.ones(1, 2), torch.tensor([True, False]), torch.zeros(3, 2)
-    assert Given(label=3).holder(0, x, LEVELS) is None
-    assert Given(known=known).holder(0, x, LEVELS) is None
-    assert Given(mask=mask).holder(0, x, LEVELS) is None
-    assert Given(known=known, mask=mask).holder(0, x, None) is None
+    assert Condition(label=3).projection(0, x, LEVELS) is None
+    assert Condition(known=known).projection(0, x, LEVELS) is None
+    assert Condition(mask=mask).projection(0, x, LEVELS) is None
+    assert Condition(known=known, mask=mask).projection(0, x, None) is None
 
 
 def test_one_way_samplers_know_their_level_and_only_they():
@@ -157,7 +159,7 @@ def test_one_way_samplers_know_their_level_and_only_they():
         model, event = model_for(sampler, (3,))
         module, rng = build(model, event), generator(0)
         state = sampler.init(Energy(module), states(model.space, 2, event, rng), rng)
-        assert hasattr(state, "level") == sampler.one_way, sampler
+        assert hasattr(state, "level") == sampler.from_noise, sampler
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -166,10 +168,10 @@ def test_to_hold_a_part_makes_no_device_wait(name):
     module, known, mask = gaussian(schedule, (2,)).module.float(), torch.ones(2, 2), torch.tensor([True, False])
     with pretended_device() as gpu:
         module, x = module.to(gpu.device), torch.zeros(5, 2, dtype=torch.float32).to(gpu.device)
-        hold = Given(known=known, mask=mask).holder(0, x, schedule)
+        project = Condition(known=known, mask=mask).projection(0, x, schedule)
         with gpu.watched() as seen:
-            ended = run_chain(sampler, module, x, gpu.generator(0), hold=hold).x
-        seen.require_no_waits()
+            ended = run_chain(sampler, module, x, gpu.generator(0), project=project).x
+        seen.require_no_host_syncs()
         assert ended.device == gpu.device
         assert ended.cpu()[:, 0].tolist() == [1.0] * 5
 
@@ -184,8 +186,10 @@ def conditional(clean, mask, known):
 def inpainted(sampler, clean, mask, known, draws):
     """Mean of the rest, as a sampler with a held part leaves it, without chance."""
     d = len(mask)
-    hold = Given(known=known[None], mask=mask).holder(0, torch.zeros(1 + d + draws * d, d), clean.module.schedule)
-    return moments(sampler, clean.module, (d,), draws=draws, hold=hold)[-1][0][~mask]
+    project = Condition(known=known[None], mask=mask).projection(
+        0, torch.zeros(1 + d + draws * d, d), clean.module.schedule
+    )
+    return moments(sampler, clean.module, (d,), draws=draws, project=project)[-1][0][~mask]
 
 
 def limit_of_held_means(process, clean, mask, known, steps=500):
@@ -215,7 +219,7 @@ def limit_of_held_means(process, clean, mask, known, steps=500):
 def test_what_is_known_pulls_the_rest_but_not_all_the_way(d):
     """To hold a part is not to condition on it: while there is noise, the rest feels the noisy part alone, and later it
     is too stiff to follow. As steps get smaller, the mean tends to what that says, and not to the conditional mean. A
-    corrector lets both settle. Of the pull on the mean there is, with d = 2 and d = 10: in the limit 0.51 and 0.51,
+    corrector lets both collect. Of the pull on the mean there is, with d = 2 and d = 10: in the limit 0.51 and 0.51,
     with one correction a step 0.61 and 0.59, with eight longer ones 0.89 and 0.86.
     """
     process = PROCESSES["vp"]

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ebmkit.chains.chain import run_chain, walk
+from ebmkit.chains.chain import iterate_chain, run_chain
 from ebmkit.chains.draws import run_chains
 from ebmkit.chains.energy import frozen
 from ebmkit.components.samplers.langevin import Langevin
@@ -79,30 +79,30 @@ def setting(cls, event):
 @pytest.mark.parametrize("cls", SAMPLERS, ids=lambda cls: cls.component_name)
 def test_a_chain(cls, event):
     sampler, module, x, rng = setting(cls, event)
-    if sampler.one_way:  # its way, and what follows from its schedule, is worked out on the host, once
+    if sampler.from_noise:  # its way, and what follows from its schedule, is worked out on the host, once
         run_chain(sampler, module, x, rng)
         with frozen(module) as energy:
             state = sampler.init(energy, x, rng)
             with Syncs() as syncs:
-                assert len(list(walk(sampler, energy, state, rng, sampler.steps))) == sampler.steps
+                assert len(list(iterate_chain(sampler, energy, state, rng, sampler.steps))) == sampler.steps
     else:
         with Syncs() as syncs:
             run_chain(sampler, module, x, rng, traces=True)
-    assert len(syncs.seen) <= sampler.waits * sampler.steps, syncs.seen
+    assert len(syncs.seen) <= sampler.host_syncs * sampler.steps, syncs.seen
 
 
-@pytest.mark.parametrize("cls", [cls for cls in SAMPLERS if not cls.one_way], ids=lambda cls: cls.component_name)
+@pytest.mark.parametrize("cls", [cls for cls in SAMPLERS if not cls.from_noise], ids=lambda cls: cls.component_name)
 def test_long_chains(cls):
     """With warm-up, where there is something to tune."""
     sampler, module, x, rng = setting(cls, (3,))
     warmup = 40 if sampler.tunes() else 0
     with Syncs() as syncs:
         run_chains(sampler, module, x, rng, draws=4, thin=2, burn_in=3, warmup=warmup)
-    assert len(syncs.seen) <= sampler.waits * (warmup + 3 + 4 * 2), syncs.seen
+    assert len(syncs.seen) <= sampler.host_syncs * (warmup + 3 + 4 * 2), syncs.seen
 
 
 def test_only_nuts_may_wait():
-    assert [cls.component_name for cls in SAMPLERS if cls.waits] in ([], ["nuts"])
+    assert [cls.component_name for cls in SAMPLERS if cls.host_syncs] in ([], ["nuts"])
 
 
 @pytest.mark.parametrize(

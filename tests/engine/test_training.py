@@ -8,12 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ebmkit.engine.dry_run import rehearse
+from ebmkit.engine.dry_run import dry_run
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.session import resume, run
 from ebmkit.engine.statistic import Statistic
-from ebmkit.engine.telling.health import Concerns
+from ebmkit.engine.telling.health import Health
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -113,7 +113,7 @@ def test_saving_oftener_or_looking_oftener_changes_no_bit(small, plan_of, tmp_pa
 def test_a_rehearsal_tries_everything_and_writes_nothing(small, plan_of, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     small["train"] = [small["train"], {"steps": 3, "batch_size": 8}]
-    rehearsal = rehearse(plan_of(small))
+    rehearsal = dry_run(plan_of(small))
     assert len(rehearsal.steps) == 2
     assert rehearsal.seconds == pytest.approx(20 * rehearsal.steps[0] + 3 * rehearsal.steps[1])
     assert "nothing was written" in rehearsal.as_text()
@@ -150,7 +150,7 @@ def test_numbers_on_a_slow_device_are_read_one_step_later():
 def test_concerns_are_told_once_and_only_when_there_is_reason(name, fine, wrong, words):
     for points, expected in ((fine, 0), (wrong, 1)):
         told = []
-        concerns = Concerns(told.append)
+        concerns = Health(told.append)
         for step, value in enumerate(points, 1):
             concerns.look(step, {name: value, "loss": 1.0})
         assert len(told) == expected
@@ -218,7 +218,7 @@ def test_the_best_of_a_stage_is_the_lowest_or_the_highest_of_its_own(better, val
 def test_checkpoints_by_the_clock_are_a_minute_apart_and_rarer_where_saving_is_slow(monkeypatch, tmp_path):
     from types import SimpleNamespace
 
-    from ebmkit.engine.folder import checkpointer as keeper
+    from ebmkit.engine.folder import checkpointer as checkpointer
 
     clock, saves = [0.0], []
 
@@ -227,12 +227,14 @@ def test_checkpoints_by_the_clock_are_a_minute_apart_and_rarer_where_saving_is_s
         clock[0] += 6.0  # so slow that a fiftieth of the time is five minutes
         return checkpoints
 
-    monkeypatch.setattr(keeper.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(keeper.checkpoint, "save", save)
+    monkeypatch.setattr(checkpointer.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(checkpointer.checkpoint, "save", save)
     section = SimpleNamespace(every="auto", keep=2)
     plan = SimpleNamespace(spec=SimpleNamespace(checkpoint=section), hash="")
     told = []
-    kept = keeper.Keeper(SimpleNamespace(plan=plan, save=dict, step=1), tmp_path, lambda: told.append(0), told.append)
+    kept = checkpointer.Checkpointer(
+        SimpleNamespace(plan=plan, save=dict, step=1), tmp_path, lambda: told.append(0), told.append
+    )
     while clock[0] < 700:
         kept.at(1)
         clock[0] += 1.0

@@ -301,7 +301,7 @@ def test_the_host_never_waits(make):
         sampler, energy, rng = make(), Energy(module), gpu.generator(0)
         with gpu.watched() as seen:
             warm_up(sampler, energy, sampler.init(energy, x, rng), rng, 60)
-        seen.require_no_waits()
+        seen.require_no_host_syncs()
 
 
 # Masses themselves ----------------------------------------------------------------------------------------------------

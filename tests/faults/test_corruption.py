@@ -369,7 +369,7 @@ CONTENTS = {
     "a stage too many": ("state.json", {"stage": 7}),
     "no stage": ("state.json", {"stage": None}),
     "a history that is none": ("state.json", {"history": [1]}),
-    "a history of words": ("state.json", {"history": {"step": 1, "records": "abc", "landed": []}}),
+    "a history of words": ("state.json", {"history": {"step": 1, "records": "abc", "collected": []}}),
     "an optimizer of another": ("state.json", {"optimizer": {"x.y": 1}}),
     "no tensors": ("model.safetensors", b"not at all"),
     "a header without end": ("model.safetensors", (2**63).to_bytes(8, "little") + b"{}"),

@@ -27,7 +27,7 @@ def state(step: int) -> Saved:
 
 
 def save(step: int, keep: int) -> None:
-    """What `Keeper.save` does."""
+    """What `Checkpointer.save` does."""
     checkpoint.save(Path("checkpoints"), EXPERIMENT, state(step))
     checkpoint.prune(Path("checkpoints"), keep, step)
 

@@ -126,16 +126,16 @@ def test_drift_is_refused_and_with_leave_recorded(drift, home, monkeypatch, undr
 
     record = resume(plan_of(home), folder, allow_drift=True)
     assert record.status == "finished"
-    sittings = read_summary(folder)["sittings"]
-    assert sittings[0]["drift"] == []
-    assert len(sittings) == 2
-    assert any(told in line for line in sittings[1]["drift"])
-    assert sittings[1]["from_step"] == 4  # it did go on
+    sessions = read_summary(folder)["sessions"]
+    assert sessions[0]["drift"] == []
+    assert len(sessions) == 2
+    assert any(told in line for line in sessions[1]["drift"])
+    assert sessions[1]["from_step"] == 4  # it did go on
 
 
 def test_without_drift_nothing_is_refused_or_recorded(home, undrawn):
     resume(plan_of(home), home / "run")
-    assert [sitting["drift"] for sitting in read_summary(home / "run")["sittings"]] == [[], []]
+    assert [session["drift"] for session in read_summary(home / "run")["sessions"]] == [[], []]
 
 
 def test_the_verb_exits_with_3_and_tells_the_difference(home):

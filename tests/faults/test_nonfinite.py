@@ -397,27 +397,27 @@ def test_on_a_device_that_is_read_a_step_later_numbers_are_found_a_step_later(la
     names = [Statistic("loss", ("objective",)), Statistic("first", ("objective",))]
     weights = Statistic("a weight", ("train", "optimizer"), recorded=False)
     history.add(1, names, [torch.tensor(1.0), torch.tensor(2.0)])
-    history.check(1, weights, torch.tensor(1.0))
+    history.check_finite(1, weights, torch.tensor(1.0))
     if lag:
         history.add(2, names, [torch.tensor(1.0), torch.tensor(1.0)])
-        history.check(2, weights, torch.tensor(torch.inf))
+        history.check_finite(2, weights, torch.tensor(torch.inf))
         with pytest.raises(Diverged):
             history.state()
         assert told == [("a weight", 2)]
         assert history.series["loss"] == [(1, 1.0)]
     else:
         with pytest.raises(Diverged):
-            history.check(1, weights, torch.tensor(torch.inf))
+            history.check_finite(1, weights, torch.tensor(torch.inf))
         assert told == [("a weight", 1)]
-    history._coming.clear()
+    history._pending.clear()
     if lag:
         history.add(3, names, [torch.tensor(torch.nan), torch.tensor(1.0)])
-        history.check(3, weights, torch.tensor(torch.nan))
+        history.check_finite(3, weights, torch.tensor(torch.nan))
         with pytest.raises(Diverged):
             history.settle()
         assert told[-1] == ("loss", 3)  # of which the weight was made
     with pytest.raises(Diverged):
-        history._land(3, names, [torch.nan, torch.nan])
+        history._collect(3, names, [torch.nan, torch.nan])
     assert told[-1] == ("first", 3)  # of which the loss was made
 
 

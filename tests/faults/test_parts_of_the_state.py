@@ -19,7 +19,7 @@ from ebmkit import load_spec
 from ebmkit.engine.folder.checkpoint import Saved, latest
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.session import resume, run
-from ebmkit.engine.state import State
+from ebmkit.engine.training_state import TrainingState
 from ebmkit.errors.running import StorageFailed
 
 from .remains import different, ends
@@ -161,10 +161,10 @@ def runs(tmp_path_factory) -> Callable[[str], Runs]:
 def compare(runs, tmp_path, undrawn, monkeypatch) -> Callable[..., list[str]]:
     """Goes on with a run, from a checkpoint that may be changed; the names of what then differs from the other one."""
 
-    def compare(name: str, change: Callable[[Saved, State], Saved] = lambda saved, state: saved) -> list[str]:
-        folder, restore = tmp_path / "run", State.restore
+    def compare(name: str, change: Callable[[Saved, TrainingState], Saved] = lambda saved, state: saved) -> list[str]:
+        folder, restore = tmp_path / "run", TrainingState.restore
         shutil.copytree(runs(name).left, folder)
-        monkeypatch.setattr(State, "restore", lambda state, saved: restore(state, change(saved, state)))
+        monkeypatch.setattr(TrainingState, "restore", lambda state, saved: restore(state, change(saved, state)))
         try:
             resume(load_spec(folder / "resolved.yaml", plugins=PLUGINS), folder)
         except StorageFailed as error:  # an optimizer that is handed the state of another
@@ -187,7 +187,7 @@ def test_a_warning_is_told_once(runs, undrawn):
 def test_without_one_part_it_does_not(part, compare):
     left_out = []
 
-    def without(saved: Saved, state: State) -> Saved:
+    def without(saved: Saved, state: TrainingState) -> Saved:
         for path in saved.tensors["random"]:
             state.streams.ongoing(path)  # begins it
         changed = PARTS[part].without(saved, state.save())

@@ -101,15 +101,15 @@ def test_waits_are_counted(gpu, x, what):
     times, do = WAITS[what]
     with gpu.watched() as seen:
         do(x)
-    assert len(seen.waits) == times
-    assert all("test_device.py:" in wait for wait in seen.waits)
+    assert len(seen.host_syncs) == times
+    assert all("test_device.py:" in wait for wait in seen.host_syncs)
 
 
 @pytest.mark.parametrize("what", RUNS)
 def test_what_a_gpu_does_by_itself_is_no_wait(gpu, x, what):
     with gpu.watched() as seen:
         RUNS[what](x)
-    assert not seen.waits
+    assert not seen.host_syncs
     assert seen.launches
 
 
@@ -127,7 +127,7 @@ def test_nothing_is_counted_outside_of_the_watch(gpu, x):
         x.square().sum()
     float(x.sum())
     torch.zeros(3)
-    assert (seen.launches, seen.waits) == (2, [])
+    assert (seen.launches, seen.host_syncs) == (2, [])
 
 
 def test_numbers_are_those_of_the_cpu(gpu, x):

@@ -177,7 +177,7 @@ def test_chains_are_seen_from_noise_to_clean_samples(schedule):
     view = view_on(schedule)
     before = view.samples(50).clone()
     with view.drawing_from("report/way"):
-        moments = view.way(4000, 6, view.rng)
+        moments = view.trajectory(4000, 6, view.rng)
     levels = [level for level, _ in moments]
     assert len(moments) == 6
     assert levels[0] == pytest.approx(5.0 if schedule is SIGMAS else 1.0)
@@ -195,17 +195,17 @@ def test_chains_are_seen_from_noise_to_clean_samples(schedule):
     assert torch.equal(view.samples(50), before)
     # As a chain of so few steps, no more moments than states.
     few = view_of(load_spec(FEW), None)
-    assert [len(x) for _, x in few.way(3, 6, torch.Generator().manual_seed(0))] == [3, 3, 3]
+    assert [len(x) for _, x in few.trajectory(3, 6, torch.Generator().manual_seed(0))] == [3, 3, 3]
 
 
 def test_the_figure_of_the_way_moves_no_other_number(axes):
     one, two = view_on(VP), view_on(VP)
-    noised.draw_way(axes, one)
+    noised.draw_trajectory(axes, one)
     assert torch.equal(one.samples(50), two.samples(50))
     assert torch.equal(torch.rand(3, generator=one.rng), torch.rand(3, generator=two.rng))
     assert len(axes.child_axes) == noised.MOMENTS
     again = Figure().add_subplot()
-    assert noised.draw_way(again, two) == noised.draw_way(again, two)
+    assert noised.draw_trajectory(again, two) == noised.draw_trajectory(again, two)
 
 
 CASES = {

@@ -164,7 +164,7 @@ def test_what_a_stranger_writes_stays_text(finished, page):
     view, summary, lock = looked_at_again(finished)
     summary |= {"status": HOSTILE, "error": HOSTILE, "warnings": [HOSTILE], "started": HOSTILE, "seconds": HOSTILE}
     summary["results"] = {HOSTILE: 1.0, "mmd": HOSTILE}
-    summary["sittings"] = [{"command": ["ebmkit", HOSTILE]}, HOSTILE, 7]
+    summary["sessions"] = [{"command": ["ebmkit", HOSTILE]}, HOSTILE, 7]
     view.history.series[HOSTILE] = [(1, 1.0), (2, 2.0)]
     view.folder = Path(f"runs/{HOSTILE.replace('/', '|')}")
     worse = write_report(view, summary, f"{lock}\n{HOSTILE}: {HOSTILE}")
@@ -194,7 +194,7 @@ def test_a_run_of_which_little_is_known_has_a_page_too(event):
     view.can_sample = view.has_energy = False
     view.data = lambda split: None
     view.samples = view.energy = view.starts = view.score = None  # a call would fail
-    odd = {"warnings": 7, "results": [1], "sittings": "x", "step": "y", "steps": None, "seconds": -1, "started": 5}
+    odd = {"warnings": 7, "results": [1], "sessions": "x", "step": "y", "steps": None, "seconds": -1, "started": 5}
     text = Page(write_report(view, odd, "not: [a lock")).text
     assert "There is nothing to draw yet." in text
     assert "Nothing was measured." in text

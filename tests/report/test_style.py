@@ -10,7 +10,7 @@ import pytest
 
 from ebmkit.contracts.panel import Panel
 from ebmkit.report.panels import plane
-from ebmkit.report.provenance import commands, duration, moment, provenance
+from ebmkit.report.provenance import commands, duration_of, moment, provenance
 from ebmkit.report.style import ENERGY, THEME, night, number
 from ebmkit.report.summary import draw_summary
 from ebmkit.report.svg import draw_svg
@@ -122,7 +122,7 @@ def test_numbers(value, words):
     ],
 )
 def test_durations(seconds, words):
-    assert duration(seconds) == words
+    assert duration_of(seconds) == words
 
 
 def test_moments():
@@ -154,6 +154,6 @@ git: {commit: '0123', changed: true}
 
 
 def test_commands_of_all_sittings_can_be_typed_again():
-    sittings = [{"command": ["ebmkit", "run", "my spec.yaml"]}, {"command": ["ebmkit", "resume", "x"]}]
-    assert commands({"sittings": sittings}) == ["ebmkit run 'my spec.yaml'", "ebmkit resume x"]
+    sessions = [{"command": ["ebmkit", "run", "my spec.yaml"]}, {"command": ["ebmkit", "resume", "x"]}]
+    assert commands({"sessions": sessions}) == ["ebmkit run 'my spec.yaml'", "ebmkit resume x"]
     assert commands({}) == []

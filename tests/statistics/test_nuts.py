@@ -15,7 +15,7 @@ from ebmkit.chains.energy import Energy
 from ebmkit.components.models.banana import Banana
 from ebmkit.components.models.funnel import Funnel
 from ebmkit.components.models.gaussian import Gaussian
-from ebmkit.components.samplers.nuts import NUTS, Luck
+from ebmkit.components.samplers.nuts import NUTS, Uniforms
 
 # The same trajectories as the oracle --------------------------------------------------------------------------------
 
@@ -109,8 +109,8 @@ def grown(case):
     x = torch.randn(CHAINS, *event, generator=rng)
     state = sampler.init(energy, x.clamp(max=0.5) if name == "walled" else x, rng)
     p = state.mass.momentum(state.x, rng, sampler.temperature)
-    luck = Luck(*torch.rand(3, sampler.max_depth, CHAINS, generator=rng))
-    return sampler, state, p, luck, sampler.trajectory(energy, state, p, luck)
+    uniforms = Uniforms(*torch.rand(3, sampler.max_depth, CHAINS, generator=rng))
+    return sampler, state, p, uniforms, sampler.trajectory(energy, state, p, uniforms)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -118,12 +118,12 @@ def test_trajectories_are_those_of_the_oracle(case):
     """For given momenta and random numbers: the same ends, weights, counts and samples."""
     name, event, _ = case
     module, by_hand = target(name, event)
-    sampler, state, p, luck, found = grown(case)
+    sampler, state, p, uniforms, found = grown(case)
     mass = as_matrix(sampler.mass, math.prod(event))
     for chain in range(CHAINS):
         x, momentum = (value[chain].flatten().numpy() for value in (state.x, p))
         orbit = Orbit(by_hand, x, momentum, sampler.step_size, mass, sampler.temperature)
-        side, move, inside = (numbers[:, chain].numpy() for numbers in luck)
+        side, move, inside = (numbers[:, chain].numpy() for numbers in uniforms)
         joined, visited, end = trajectory(orbit, in_absolute_time(side < 0.5))
         states = [k for half in joined for k in half]
         assert int(found.visited[chain]) == len(visited)

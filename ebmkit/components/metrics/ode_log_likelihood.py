@@ -121,13 +121,13 @@ class ODELogLikelihood(Metric):
 
     def log_prob(self, module: Conditional, x: Tensor, labels: Tensor | None, probes: Tensor | None) -> Tensor:
         """Log densities `(B,)` of states `(B, *event)`, with probes `(K, B, d)` or exactly."""
-        from ebmkit.chains.ode import integrate
+        from ebmkit.chains.ode import solve_ode
 
         schedule, d = module.schedule, x[0].numel()
         first, last = least_noise(schedule), schedule.horizon
         signal, _ = signal_and_noise(schedule, first)
         begin = torch.cat([signal * x.flatten(1), x.new_zeros(len(x), 1)], 1)
-        end = integrate(carry(module, x, labels, probes), begin, first, last, self.tolerance, TRIES)
+        end = solve_ode(carry(module, x, labels, probes), begin, first, last, self.tolerance, TRIES)
         noise, gathered = end[:, :d], end[:, d]
         std = schedule.prior_std()
         mean = module.prior_mean()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
 from ebmkit.components.metrics.ode_log_likelihood import score_and_divergence
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.samplers.reverse_sde import ReverseSDE
-from ebmkit.components.samplers.reverse_time import legs
+from ebmkit.components.samplers.reverse_time import reverse_steps
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Metric, Model
 from ebmkit.contracts.lazy import torch
@@ -141,7 +141,10 @@ def _start_error(module: NoisedMixture, horizon: float) -> float:
 
 def steps_of(module: NoisedMixture, sampler: ReverseSDE, count: int) -> list[Step]:
     """The way back in so many steps, as the sampler makes them."""
-    return [Step(leg.start, *sampler.move(leg)) for leg in legs(module.schedule, count, sampler.spacing)]
+    return [
+        Step(step_back.start, *sampler.move(step_back))
+        for step_back in reverse_steps(module.schedule, count, sampler.spacing)
+    ]
 
 
 def final_law(module: NoisedMixture, sampler: ReverseSDE, count: int, begin: Literal["prior", "exact"]) -> Law:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ebmkit.contracts.kinds import Model
-from ebmkit.language.sections import walk
+from ebmkit.contracts.walk import walk
 
 #: Activations whose second derivative is zero wherever it exists.
 BENT = {"relu", "leaky_relu"}

@@ -50,5 +50,5 @@ class ConditionalNCE(Objective):
         difference = at_noise - at_data.repeat_interleave(self.noise_ratio)
         g = difference + noise.log_prob(y, x) - noise.log_prob(x, y)
         value = torch.nn.functional.softplus(-g).mean()
-        told = (g > 0).to(batch.dtype).mean()
-        return Loss(value, {"energy_difference": difference.detach().mean(), "accuracy": told})
+        accuracy = (g > 0).to(batch.dtype).mean()
+        return Loss(value, {"energy_difference": difference.detach().mean(), "accuracy": accuracy})

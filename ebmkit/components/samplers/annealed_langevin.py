@@ -58,7 +58,7 @@ class AnnealedLangevin(Sampler):
     needs: ClassVar[frozenset[str]] = frozenset({"score"})
     conditioning: ClassVar[Conditioning] = "sigma"
     traces: ClassVar[frozenset[str]] = frozenset({"gradient_norm"})
-    one_way: ClassVar[bool] = True
+    from_noise: ClassVar[bool] = True
 
     schedule: Schedule = Geometric()
     steps_per_level: Annotated[int, Ge(1)] = 100

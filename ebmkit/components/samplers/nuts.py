@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ebmkit.chains.energy import Energy
 
 
-class Luck(NamedTuple):
+class Uniforms(NamedTuple):
     """The random numbers of a step, each `(max_depth, B)` in [0, 1).
 
     As many for a short trajectory as for a long one, so that no chain depends on how far another one goes.
@@ -73,7 +73,9 @@ class NUTS(Sampler):
 
     def __post_init__(self) -> None:
         check_masses(self.mass)
-        object.__setattr__(self, "waits", self.max_depth - 1)  # frozen, as every component: this is its construction
+        object.__setattr__(
+            self, "host_syncs", self.max_depth - 1
+        )  # frozen, as every component: this is its construction
 
     def refusal(self, event: Event) -> str | None:
         return refusal_of(self.mass, event)
@@ -86,13 +88,13 @@ class NUTS(Sampler):
 
     def step(self, energy: Energy, state: HamiltonianState, rng: Generator) -> tuple[HamiltonianState, StepInfo]:
         p = state.mass.momentum(state.x, rng, self.temperature)
-        luck = Luck(*state.x.new_empty(3, self.max_depth, len(p)).uniform_(generator=rng))
-        trajectory = self.trajectory(energy, state, p, luck)
+        uniforms = Uniforms(*state.x.new_empty(3, self.max_depth, len(p)).uniform_(generator=rng))
+        trajectory = self.trajectory(energy, state, p, uniforms)
         acceptance = trajectory.acceptance / trajectory.visited
         info = StepInfo(state.energy, state.gradient, acceptance, trajectory.diverged.to(acceptance.dtype))
         return state._replace(**trajectory.sample._asdict()), info
 
-    def trajectory(self, energy: Energy, state: HamiltonianState, p: Tensor, luck: Luck) -> Trajectory:
+    def trajectory(self, energy: Energy, state: HamiltonianState, p: Tensor, uniforms: Uniforms) -> Trajectory:
         """Doubled until every chain has turned or diverged, or `max_depth` times."""
         start = Phase(state.x, p, state.energy, state.gradient)
         first = start.hamiltonian(state.mass)
@@ -105,10 +107,10 @@ class NUTS(Sampler):
         for depth in range(self.max_depth):
             if depth and not trajectory.going.any():  # the host waits here, and nowhere else
                 break
-            trajectory = trajectory.turn_around(luck.side[depth] < 0.5)
-            half = _stretch(one_step, trajectory.front, depth, luck.inside)
+            trajectory = trajectory.turn_around(uniforms.side[depth] < 0.5)
+            half = _stretch(one_step, trajectory.front, depth, uniforms.inside)
             odds = (half.log_weight - trajectory.log_weight).exp()
-            trajectory = trajectory.double(half, luck.move[depth] < odds)
+            trajectory = trajectory.double(half, uniforms.move[depth] < odds)
         return trajectory
 
 

@@ -88,7 +88,7 @@ class ParallelTempering(Sampler):
             ("spaces", self.sampler.spaces),
             ("needs", self.sampler.needs | {"energy"}),
             ("traces", traces),
-            ("waits", self.sampler.steps * self.sampler.waits),
+            ("host_syncs", self.sampler.steps * self.sampler.host_syncs),
         ):
             object.__setattr__(self, name, value)  # frozen, as every component: this is still its construction
 

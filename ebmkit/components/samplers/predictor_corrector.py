@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
-from ebmkit.components.samplers.reverse_sde import ReverseSDE, ReverseState, denoised
+from ebmkit.components.samplers.reverse_sde import ReverseSDE, ReverseState, denoise_last_step
 from ebmkit.components.samplers.reverse_time import Spacing
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.component import component
@@ -52,7 +52,7 @@ class PredictorCorrector(Sampler):
     needs: ClassVar[frozenset[str]] = frozenset({"score"})
     conditioning: ClassVar[Conditioning] = "time"
     traces: ClassVar[frozenset[str]] = frozenset({"gradient_norm"})
-    one_way: ClassVar[bool] = True
+    from_noise: ClassVar[bool] = True
 
     schedule: Schedule = VP()
     steps: Annotated[int, Ge(1)] = 100
@@ -70,12 +70,12 @@ class PredictorCorrector(Sampler):
         return self._predictor.init(energy, x, rng)
 
     def step(self, energy: Energy, state: ReverseState, rng: Generator) -> tuple[ReverseState, StepInfo]:
-        leg = state.way[state.step]
+        step_back = state.path[state.step]
         state, info = self._predictor.step(energy, state, rng)
-        x, t, alpha = state.x, leg.end, 2 * (self.snr * leg.noise) ** 2
+        x, t, alpha = state.x, step_back.end, 2 * (self.snr * step_back.noise) ** 2
         for _ in range(self.corrections):
             score = energy.score(x, t)
             x = torch.empty_like(x).normal_(0, sqrt(2 * alpha), generator=rng).add_(score, alpha=alpha).add_(x)
-        if self.denoise and leg is state.way[-1]:
-            return state._replace(x=denoised(energy, x, leg), level=None), info
+        if self.denoise and step_back is state.path[-1]:
+            return state._replace(x=denoise_last_step(energy, x, step_back), level=None), info
         return state._replace(x=x), info

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
-from ebmkit.components.samplers.reverse_sde import ReverseSDE, ReverseState, denoised
+from ebmkit.components.samplers.reverse_sde import ReverseSDE, ReverseState, denoise_last_step
 from ebmkit.components.samplers.reverse_time import TRIES, Spacing
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.component import component
@@ -51,7 +51,7 @@ class ProbabilityFlowODE(Sampler):
     needs: ClassVar[frozenset[str]] = frozenset({"score"})
     conditioning: ClassVar[Conditioning] = "time"
     traces: ClassVar[frozenset[str]] = frozenset({"gradient_norm"})
-    one_way: ClassVar[bool] = True
+    from_noise: ClassVar[bool] = True
 
     schedule: Schedule = VP()
     steps: Annotated[int, Ge(1)] = 50
@@ -62,25 +62,27 @@ class ProbabilityFlowODE(Sampler):
 
     def __post_init__(self) -> None:
         if self.tolerance is not None:
-            object.__setattr__(self, "waits", TRIES)  # frozen, as every component: this is still its construction
+            object.__setattr__(self, "host_syncs", TRIES)  # frozen, as every component: this is still its construction
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> ReverseState:
         return ReverseSDE(steps=self.steps, spacing=self.spacing).init(energy, x, rng)
 
     def step(self, energy: Energy, state: ReverseState, rng: Generator) -> tuple[ReverseState, StepInfo]:
-        from ebmkit.chains.ode import HEUN, RK4, integrate, runge_kutta
+        from ebmkit.chains.ode import HEUN, RK4, runge_kutta, solve_ode
 
-        leg, y = state.way[state.step], state.x.flatten(1)
+        step_back, y = state.path[state.step], state.x.flatten(1)
         seen: list[Tensor] = []
         field = flow(energy, state.x, seen)
         if self.tolerance is None:
-            y, _ = runge_kutta(field, HEUN if self.method == "heun" else RK4, leg.start, y, leg.end - leg.start)
+            y, _ = runge_kutta(
+                field, HEUN if self.method == "heun" else RK4, step_back.start, y, step_back.end - step_back.start
+            )
         else:
-            y = integrate(field, y, leg.start, leg.end, self.tolerance, TRIES)
+            y = solve_ode(field, y, step_back.start, step_back.end, self.tolerance, TRIES)
         x: Tensor = y.view_as(state.x)
-        level: float | None = leg.end
-        if self.denoise and leg is state.way[-1]:
-            x, level = denoised(energy, x, leg), None
+        level: float | None = step_back.end
+        if self.denoise and step_back is state.path[-1]:
+            x, level = denoise_last_step(energy, x, step_back), None
         return state._replace(x=x, level=level, step=state.step + 1), StepInfo(gradient=seen[0])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from annotated_types import Ge
 
-from ebmkit.components.samplers.reverse_time import Leg, Spacing, legs
+from ebmkit.components.samplers.reverse_time import ReverseStep, Spacing, reverse_steps
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Schedule, StepInfo
@@ -26,7 +26,7 @@ class ReverseState(NamedTuple):
     x: Tensor
     level: float | None
     step: int
-    way: tuple[Leg, ...]
+    path: tuple[ReverseStep, ...]
 
 
 @component("reverse_sde")
@@ -60,7 +60,7 @@ class ReverseSDE(Sampler):
     needs: ClassVar[frozenset[str]] = frozenset({"score"})
     conditioning: ClassVar[Conditioning] = "time"
     traces: ClassVar[frozenset[str]] = frozenset({"gradient_norm"})
-    one_way: ClassVar[bool] = True
+    from_noise: ClassVar[bool] = True
 
     schedule: Schedule = VP()
     steps: Annotated[int, Ge(1)] = 200
@@ -70,28 +70,30 @@ class ReverseSDE(Sampler):
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> ReverseState:
         schedule = energy.schedule
-        return ReverseState(energy.noise(x, rng), schedule.horizon, 0, legs(schedule, self.steps, self.spacing))
+        return ReverseState(
+            energy.noise(x, rng), schedule.horizon, 0, reverse_steps(schedule, self.steps, self.spacing)
+        )
 
-    def move(self, leg: Leg) -> tuple[float, float, float]:
+    def move(self, step_back: ReverseStep) -> tuple[float, float, float]:
         """The three factors of a step, `stretch x + kick s + spread xi`."""
         if self.integrator == "exponential":
-            return leg.stretch, leg.kick, leg.spread
-        h = leg.start - leg.end
-        return 1 - h * leg.drift, h * leg.diffusion, sqrt(h * leg.diffusion)
+            return step_back.stretch, step_back.kick, step_back.spread
+        h = step_back.start - step_back.end
+        return 1 - h * step_back.drift, h * step_back.diffusion, sqrt(h * step_back.diffusion)
 
     def step(self, energy: Energy, state: ReverseState, rng: Generator) -> tuple[ReverseState, StepInfo]:
-        x, leg = state.x, state.way[state.step]
-        score = energy.score(x, leg.start)
-        stretch, kick, spread = self.move(leg)
+        x, step_back = state.x, state.path[state.step]
+        score = energy.score(x, step_back.start)
+        stretch, kick, spread = self.move(step_back)
         xi = torch.empty_like(x).normal_(0, spread, generator=rng)
         x = xi.add_(score, alpha=kick).add_(x, alpha=stretch)
-        level: float | None = leg.end
-        if self.denoise and leg is state.way[-1]:
-            x, level = denoised(energy, x, leg), None
+        level: float | None = step_back.end
+        if self.denoise and step_back is state.path[-1]:
+            x, level = denoise_last_step(energy, x, step_back), None
         return state._replace(x=x, level=level, step=state.step + 1), StepInfo(gradient=-score)
 
 
-def denoised(energy: Energy, x: Tensor, last: Leg) -> Tensor:
+def denoise_last_step(energy: Energy, x: Tensor, last: ReverseStep) -> Tensor:
     """Tweedie's formula behind the last step: the mean of the clean state."""
     score = energy.score(x, last.end)
     return x.add(score, alpha=last.noise**2).div_(last.signal)

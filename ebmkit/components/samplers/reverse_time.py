@@ -23,7 +23,7 @@ NODES, LOG_TEN = 32, log(10)
 TRIES = 1000
 
 
-class Leg(NamedTuple):
+class ReverseStep(NamedTuple):
     """One step, from a time back to an earlier one. Plain numbers, so that a chain never waits for a device.
 
     The process is `dx = drift x dt + sqrt(diffusion) dB`. With the score s held still over the step,
@@ -62,7 +62,7 @@ def times(schedule: Schedule, steps: int, spacing: Spacing) -> Tensor:
 
 
 @lru_cache(maxsize=16)
-def legs(schedule: Schedule, steps: int, spacing: Spacing) -> tuple[Leg, ...]:
+def reverse_steps(schedule: Schedule, steps: int, spacing: Spacing) -> tuple[ReverseStep, ...]:
     """All steps of a way back. Kept, because every block of chains goes the same one."""
     t = times(schedule, steps, spacing)
     signal, noise = schedule.at(t)
@@ -74,7 +74,7 @@ def legs(schedule: Schedule, steps: int, spacing: Spacing) -> tuple[Leg, ...]:
     kick = signal[1:] * (weights * growth / between).sum((1, 2))  # d(sigma^2) = diffusion / signal^2 dt
     spread = signal[1:] * (sigma[:-1].square() - sigma[1:].square()).sqrt()
     columns = [t[:-1], t[1:], drift, diffusion, signal[1:] / signal[:-1], kick, spread, signal[1:], noise[1:]]
-    return tuple(Leg(*row) for row in torch.stack(columns, 1).tolist())
+    return tuple(ReverseStep(*row) for row in torch.stack(columns, 1).tolist())
 
 
 def _parts(schedule: Schedule, t: Tensor) -> Tensor:

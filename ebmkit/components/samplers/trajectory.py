@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Place(NamedTuple):
+class Candidate(NamedTuple):
     """A state that a chain may move to: its next trajectory has a momentum of its own."""
 
     x: Tensor
@@ -19,12 +19,12 @@ class Place(NamedTuple):
     gradient: Tensor
 
     @classmethod
-    def of(cls, phase: Phase) -> Place:
+    def of(cls, phase: Phase) -> Candidate:
         """Without the momentum."""
         return cls(phase.x, phase.energy, phase.gradient)
 
 
-PlaceOrPhase = TypeVar("PlaceOrPhase", Place, Phase)
+CandidateOrPhase = TypeVar("CandidateOrPhase", Candidate, Phase)
 
 
 class Trajectory(NamedTuple):
@@ -35,7 +35,7 @@ class Trajectory(NamedTuple):
 
     back: Phase
     front: Phase
-    sample: Place
+    sample: Candidate
     log_weight: Tensor  # (B,), log of the sum of exp((H_0 - H) / T) over its states
     going: Tensor  # (B,), true while neither it nor a stretch that it is made of has turned or diverged
     diverged: Tensor  # (B,), whether it stopped because of an energy
@@ -46,14 +46,16 @@ class Trajectory(NamedTuple):
     def begin(cls, start: Phase) -> Trajectory:
         """Where chains stand. Nothing was visited yet."""
         none, going = torch.zeros_like(start.energy), torch.ones_like(start.energy, dtype=torch.bool)
-        return cls(start, start, Place.of(start), none, going, ~going, none, none)
+        return cls(start, start, Candidate.of(start), none, going, ~going, none, none)
 
     @classmethod
     def leaf(cls, phase: Phase, log_weight: Tensor) -> Trajectory:
         """One state more, at which a trajectory diverged if H is not finite or far above the first."""
         sound = (log_weight > -DIVERGED) & (log_weight < torch.inf)  # false where anything is not a number
         acceptance = torch.where(sound, log_weight, -torch.inf).exp().clamp(max=1)
-        return cls(phase, phase, Place.of(phase), log_weight, sound, ~sound, acceptance, torch.ones_like(acceptance))
+        return cls(
+            phase, phase, Candidate.of(phase), log_weight, sound, ~sound, acceptance, torch.ones_like(acceptance)
+        )
 
     def join(self, later: Trajectory, taken: Tensor) -> Trajectory:
         """This stretch and the one in front of it; where `taken`, the sample is the later one's.
@@ -111,7 +113,7 @@ def u_turn(back: Phase, front: Phase) -> Tensor:
     return torch.minimum(at_back, at_front) < 0
 
 
-def pick(where: Tensor, one: PlaceOrPhase, other: PlaceOrPhase) -> PlaceOrPhase:
+def pick(where: Tensor, one: CandidateOrPhase, other: CandidateOrPhase) -> CandidateOrPhase:
     """`one` in the chains that `where` names, else `other`."""
     pairs = zip(one, other, strict=True)
     return type(one)(*(torch.where(where.view(-1, *[1] * (a.dim() - 1)), a, b) for a, b in pairs))

@@ -47,9 +47,9 @@ class Sampler(Component, ABC):
     traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm", "acceptance", "divergence"})
     #: Whether a chain goes once from noise to a sample, so that it has an end, and no states to keep on the way. Where
     #: it begins does not matter then, and its state has `level`, the noise level or time of x, None where x is clean.
-    one_way: ClassVar[bool] = False
+    from_noise: ClassVar[bool] = False
     #: How often a step may make the host wait for the device. Only an algorithm that cannot know its length may.
-    waits: ClassVar[int] = 0
+    host_syncs: ClassVar[int] = 0
 
     #: How often a call of the sampler steps. Declare it as a parameter unless it is fixed.
     steps: int

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ebmkit.engine.folder import checkpoint
-from ebmkit.engine.state import State
-from ebmkit.engine.telling.error_site import Blame
+from ebmkit.engine.telling.error_site import ErrorSite
+from ebmkit.engine.training_state import TrainingState
 
 #: With `every: auto`: seconds between two checkpoints, at least, and the share of the time that saving may take.
 SECONDS, SHARE = 60.0, 0.02
 
 
-class Keeper:
+class Checkpointer:
     """Saves the state of a run into its folder."""
 
     def __init__(
-        self, state: State, checkpoints: Path, before: Callable[[], None], after: Callable[[Path], None]
+        self, state: TrainingState, checkpoints: Path, before: Callable[[], None], after: Callable[[Path], None]
     ) -> None:
         self.state = state
         self.checkpoints = checkpoints
@@ -36,7 +36,7 @@ class Keeper:
         """Make a checkpoint now, and let older ones go."""
         began = time.monotonic()
         self._before()
-        with Blame(self.state.plan, ("checkpoint",)):
+        with ErrorSite(self.state.plan, ("checkpoint",)):
             folder = checkpoint.save(self.checkpoints, self.state.plan.hash, self.state.save())
         checkpoint.prune(self.checkpoints, self.section.keep, self.state.step)
         took = time.monotonic() - began

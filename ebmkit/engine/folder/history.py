@@ -37,36 +37,36 @@ class History:
         self._lag = lag
         #: Short runs keep every step, long ones a few hundred to a few thousand points.
         self._window = min(50, max(1, steps // 200))
-        self._coming: deque[tuple[int, Sequence[Statistic], Tensor]] = deque()
-        self._landed: list[tuple[int, dict[str, float]]] = []
+        self._pending: deque[tuple[int, Sequence[Statistic], Tensor]] = deque()
+        self._collected: list[tuple[int, dict[str, float]]] = []
 
     def add(self, step: int, statistics: Sequence[Statistic], numbers: Sequence[Tensor]) -> None:
         """Take in the numbers of a step, scalars on the device. Raises when one is not finite."""
         self.step = step
         if self._lag:
-            self._coming.append((step, statistics, torch.stack([number.detach() for number in numbers])))
-            self.settle(but=self._lag)
+            self._pending.append((step, statistics, torch.stack([number.detach() for number in numbers])))
+            self.collect(but=self._lag)
         else:
-            self._land(step, statistics, [number.item() for number in numbers])
+            self._collect(step, statistics, [number.item() for number in numbers])
 
-    def check(self, step: int, statistic: Statistic, number: Tensor) -> None:
+    def check_finite(self, step: int, statistic: Statistic, number: Tensor) -> None:
         """Raise when a number is not finite that is nothing to record. It goes the way of the step's other numbers."""
         if self._lag:
-            _, statistics, numbers = self._coming.pop()
-            self._coming.append((step, [*statistics, statistic], torch.cat([numbers, number.detach().view(1)])))
+            _, statistics, numbers = self._pending.pop()
+            self._pending.append((step, [*statistics, statistic], torch.cat([numbers, number.detach().view(1)])))
         elif not math.isfinite(value := number.item()):
             raise self._explain(statistic, value, step)
 
-    def settle(self, but: int = 0) -> None:
+    def collect(self, but: int = 0) -> None:
         """Bring to the host, and check, what is still on its way; the last `but` steps may stay there."""
-        while len(self._coming) > but:
-            step, statistics, numbers = self._coming.popleft()
-            self._land(step, statistics, numbers.tolist())
+        while len(self._pending) > but:
+            step, statistics, numbers = self._pending.popleft()
+            self._collect(step, statistics, numbers.tolist())
 
     def flush(self) -> None:
         """Record what has gathered, though the window is not full."""
-        self.settle()
-        if self._landed:
+        self.collect()
+        if self._collected:
             self._record_window()
 
     def record(self, step: int, values: dict[str, float]) -> None:
@@ -80,35 +80,35 @@ class History:
 
     def state(self) -> dict[str, Any]:
         """All of it as JSON."""
-        self.settle()
-        return {"step": self.step, "records": self.records, "landed": self._landed}
+        self.collect()
+        return {"step": self.step, "records": self.records, "collected": self._collected}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state; what is kept in it was written when it was first recorded."""
         self.step = state["step"]
         for step, values in state["records"]:
             self._keep(step, values)
-        self._landed = [(step, values) for step, values in state["landed"]]
+        self._collected = [(step, values) for step, values in state["collected"]]
 
     def _keep(self, step: int, values: dict[str, float]) -> None:
         self.records.append((step, values))
         for name, value in values.items():
             self.series[name].append((step, value))
 
-    def _land(self, step: int, statistics: Sequence[Statistic], numbers: Sequence[float]) -> None:
+    def _collect(self, step: int, statistics: Sequence[Statistic], numbers: Sequence[float]) -> None:
         if not all(map(math.isfinite, numbers)):
             wrong = [pair for pair in zip(statistics, numbers, strict=True) if not math.isfinite(pair[1])]
             raise self._explain(*min(wrong, key=lambda pair: pair[0].turn), step)
         pairs = zip(statistics, numbers, strict=True)
-        self._landed.append((step, {statistic.name: number for statistic, number in pairs if statistic.recorded}))
+        self._collected.append((step, {statistic.name: number for statistic, number in pairs if statistic.recorded}))
         if step % self._window == 0:
             self._record_window()
 
     def _record_window(self) -> None:
         window: dict[str, list[float]] = defaultdict(list)
-        for _, values in self._landed:
+        for _, values in self._collected:
             for name, value in values.items():
                 window[name].append(value)
-        step = self._landed[-1][0]
-        self._landed = []
+        step = self._collected[-1][0]
+        self._collected = []
         self.record(step, {name: math.fsum(values) / len(values) for name, values in window.items()})

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 
 from ebmkit.contracts.kinds import Data
+from ebmkit.contracts.walk import walk
 from ebmkit.engine.build import Parts
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import StorageFailed
 from ebmkit.language.diff import differences
 from ebmkit.language.plan import Plan
-from ebmkit.language.sections import walk
 from ebmkit.language.text import parse, read
-from ebmkit.language.yaml_writer import emit
+from ebmkit.language.yaml_writer import yaml_text
 from ebmkit.storage.atomic import storing
 
 #: What changes bits. A run goes on only where these are the same.
@@ -54,7 +54,7 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
 
 def to_yaml(content: dict[str, Any]) -> str:
     """The text of `lock.yaml`."""
-    return emit(content, {})
+    return yaml_text(content, {})
 
 
 def data_files(plan: Plan) -> dict[str, str]:

@@ -20,7 +20,7 @@ Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interr
 
 
 @dataclass
-class Sitting:
+class SessionRecord:
     """One process that worked on a run."""
 
     started: str
@@ -28,7 +28,7 @@ class Sitting:
     from_step: int = 0
     to_step: int = 0
     command: list[str] = field(default_factory=lambda: list(sys.argv))
-    #: What was allowed to differ from the sitting before.
+    #: What was allowed to differ from the session before.
     drift: list[str] = field(default_factory=list)
 
 
@@ -44,7 +44,7 @@ KEYS = {
     "results": dict,
     "unmet": list,
     "warnings": list,
-    "sittings": list,
+    "sessions": list,
 }
 
 
@@ -62,11 +62,11 @@ class Record:
         #: Training steps that are done and saved, or at least recorded.
         self.step = 0
         self.results: dict[str, float] = {}
-        #: The claims of the spec that do not hold.
+        #: The claims of the spec that do not project.
         self.unmet: list[ExpectationUnmet] = []
         self.warnings: list[str] = []
         self.error = ""
-        self.sittings: list[Sitting] = []
+        self.sessions: list[SessionRecord] = []
         self._began = datetime.now(UTC)
         if (folder / "log.txt").is_symlink():  # a stranger's run may want us to write elsewhere
             raise StorageFailed(f"{folder / 'log.txt'}: a link, not a file")
@@ -92,7 +92,7 @@ class Record:
         try:
             sweep(folder)
             before = read_summary(folder)
-            record.sittings = [Sitting(**sitting) for sitting in before["sittings"]]
+            record.sessions = [SessionRecord(**session) for session in before["sessions"]]
             record.warnings = before["warnings"]
             record.step = before["step"]
             record._sit_down(drift)
@@ -103,8 +103,8 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far, or took, over all sittings."""
-        return sum(sitting.seconds for sitting in self.sittings)
+        """How long the run has taken so far, or took, over all sessions."""
+        return sum(session.seconds for session in self.sessions)
 
     @property
     def picture(self) -> Path:
@@ -129,9 +129,9 @@ class Record:
 
     def save(self) -> None:
         """Write `run.json` as things stand."""
-        sitting = self.sittings[-1]
-        sitting.seconds = round((datetime.now(UTC) - self._began).total_seconds(), 3)
-        sitting.to_step = self.step
+        session = self.sessions[-1]
+        session.seconds = round((datetime.now(UTC) - self._began).total_seconds(), 3)
+        session.to_step = self.step
         write_json(self.folder / "run.json", self.summary())
 
     def summary(self) -> dict[str, Any]:
@@ -143,18 +143,18 @@ class Record:
             "seed": self.plan.spec.seed,
             "step": self.step,
             "steps": self.plan.spec.steps,
-            "started": self.sittings[0].started,
+            "started": self.sessions[0].started,
             "seconds": round(self.seconds, 3),
             "results": self.results,
             "unmet": [claim.message for claim in self.unmet],
             "warnings": self.warnings,
             **({"error": self.error} if self.error else {}),
-            "sittings": [asdict(sitting) for sitting in self.sittings],
+            "sessions": [asdict(session) for session in self.sessions],
         }
 
     def _sit_down(self, drift: list[str]) -> None:
         started = self._began.isoformat(timespec="seconds")
-        self.sittings.append(Sitting(started, from_step=self.step, drift=drift))
+        self.sessions.append(SessionRecord(started, from_step=self.step, drift=drift))
         self.save()
 
     def __enter__(self) -> Self:
@@ -193,8 +193,8 @@ def read_summary(folder: Path) -> dict[str, Any]:
         wrong = [key for key, kind in KEYS.items() if not isinstance(summary.get(key), kind)]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: not what ebmkit writes")
-        for sitting in summary["sittings"]:
-            Sitting(**sitting)
+        for session in summary["sessions"]:
+            SessionRecord(**session)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise StorageFailed(f"{path}: damaged: {error}") from error
     return summary

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from ebmkit.contracts.kinds.tracker import Log
-from ebmkit.engine.telling.error_site import Blame
+from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.plan import Plan
 from ebmkit.storage.atomic import storing
@@ -19,23 +19,23 @@ class Trackers:
 
     def __init__(self, plan: Plan, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> None:
         self.folder = folder
-        self._logs: list[tuple[Blame, Log]] = []
+        self._logs: list[tuple[ErrorSite, Log]] = []
         for index, tracker in enumerate(plan.spec.trackers):
-            blame = Blame(plan, ("trackers", index))
-            with blame, storing(folder):
+            site = ErrorSite(plan, ("trackers", index))
+            with site, storing(folder):
                 log = tracker.open(folder, records)
-            self._logs.append((blame, log))
+            self._logs.append((site, log))
 
     def write(self, step: int, values: dict[str, float]) -> None:
         """Record what was measured at a step."""
-        for blame, log in self._logs:
-            with blame, storing(self.folder, len(repr(values))):
+        for site, log in self._logs:
+            with site, storing(self.folder, len(repr(values))):
                 log.write(step, values)
 
     def sync(self) -> None:
         """Make durable what was written."""
-        for blame, log in self._logs:
-            with blame, storing(self.folder):
+        for site, log in self._logs:
+            with site, storing(self.folder):
                 log.sync()
 
     def __enter__(self) -> Self:
@@ -45,9 +45,9 @@ class Trackers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         failures = []
-        for blame, log in self._logs:
+        for site, log in self._logs:
             try:
-                with blame, storing(self.folder):
+                with site, storing(self.folder):
                     log.close()
             except EbmkitError as failure:
                 failures.append(failure)

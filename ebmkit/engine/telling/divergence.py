@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ebmkit.engine.build import Parts
 from ebmkit.engine.statistic import Statistic
-from ebmkit.engine.telling.error_site import called
+from ebmkit.engine.telling.error_site import label_at
 from ebmkit.errors.running import Diverged
 from ebmkit.language.plan import Plan
 
@@ -18,7 +18,7 @@ def explain(plan: Plan, parts: Parts, statistic: Statistic, value: float, step: 
     # What is only checked is a sum over many numbers, whose value is of no interest.
     what = f"{statistic.name} " + (f"became {value}" if statistic.recorded else "is not finite")
     return Diverged(
-        f"{called(plan, statistic.path)}: {what} at step {step}",
+        f"{label_at(plan, statistic.path)}: {what} at step {step}",
         plan.place(statistic.path),
         label=what,
         help=_cause(parts),

@@ -9,15 +9,15 @@ from types import FrameType, TracebackType
 import torch
 
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.walk import walk
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
 from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
-from ebmkit.language.sections import walk
 
 
-class Blame:
-    """`with Blame(plan, ("objective",)):` turns what is raised inside into `ComponentFailed` at that line of the spec.
+class ErrorSite:
+    """`with ErrorSite(plan, ("objective",)):` turns an exception into `ComponentFailed` at that line of the spec.
 
     Where a component calls another, a generator inside an objective for example, the innermost one is blamed.
     A class and not a generator, because the loop enters it every step.
@@ -58,10 +58,10 @@ class Blame:
         for frame, line in reversed(list(traceback.walk_tb(trace))):
             if found := _culprit(self.plan, frame):
                 return *found, f"raised at {frame.f_code.co_filename}:{line}; "
-        return self.path, called(self.plan, self.path), ""
+        return self.path, label_at(self.plan, self.path), ""
 
 
-def called(plan: Plan, path: Path) -> str:
+def label_at(plan: Plan, path: Path) -> str:
     """The component at a path in words, `sampler 'langevin'`, or a section by its name."""
     kinds = {at: component.component_kind for at, component in walk(plan.spec)}
     return f"{kinds[path]} '{plan.name_at(path)}'" if path in kinds else str(path[0])
@@ -73,7 +73,7 @@ def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
     if isinstance(owner, Component):
         for path, component in walk(plan.spec):
             if component is owner:
-                return path, called(plan, path)
+                return path, label_at(plan, path)
     for loaded in plan.plugins:
         name = frame.f_code.co_name
         if name.startswith("ebmkit_") and frame.f_globals.get("__name__", "").startswith(loaded.module):

@@ -9,7 +9,7 @@ from statistics import median
 FIRST, LAST = 10, 10
 
 
-class Concerns:
+class Health:
     """Looks at every record and warns."""
 
     def __init__(self, warn: Callable[[str], None]) -> None:

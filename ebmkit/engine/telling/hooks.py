@@ -10,8 +10,8 @@ import pluggy
 from ebmkit.language.plan import Plan
 
 
-class Listeners:
-    """The implementations of each hook, looked up once: `listeners.step_ended(view=view, step=7)`."""
+class Hooks:
+    """The implementations of each hook, looked up once: `hooks.step_ended(view=view, step=7)`."""
 
     def __init__(self, plan: Plan, warn: Callable[[str], None]) -> None:
         names = {loaded.module: loaded.plugin.namespace for loaded in plan.plugins}

@@ -23,7 +23,7 @@ SHOWN = {
 }
 
 
-class Narrator:
+class RunLog:
     """Says everything twice."""
 
     def __init__(self, record: Record, progress: Progress) -> None:
@@ -99,7 +99,7 @@ def resume_command(record: Record) -> str:
     """What to type to go on with a run."""
     files = [str(loaded.plugin.target) for loaded in record.plan.plugins if isinstance(loaded.plugin.target, Path)]
     words = ["ebmkit", "resume", str(record.folder), *(word for file in files for word in ("--plugin", file))]
-    if any(sitting.drift for sitting in record.sittings):
+    if any(one.drift for one in record.sessions):
         words.append("--allow-drift")
     return shlex.join(words)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ebmkit.contracts.kinds import Init, Metric, Noise, Objective, Sampler
+from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.chains import chain_misfits, sampler_misfits, start_misfits
@@ -20,7 +21,6 @@ from ebmkit.language.fit.training import (
     schedule_misfits,
     space_misfits,
 )
-from ebmkit.language.sections import walk
 
 __all__ = ["event_of", "misfits"]
 

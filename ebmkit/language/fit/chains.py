@@ -10,7 +10,7 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import SectionMissing, ShapeMismatch, TooManyChains, Unsuitable
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.places import Places, called, event_of
+from ebmkit.language.fit.places import Places, event_of, label_of
 
 #: Steps of a warm-up below which step sizes are still those that it tries first.
 SHORTEST = 20
@@ -19,14 +19,14 @@ SHORTEST = 20
 def start_misfits(path: Path, init: Init, checked: Checked, here: Places) -> Iterator[EbmkitError]:
     spec = checked.spec
     if init.needs_data and not spec.data:
-        yield SectionMissing(f"{called(init)} starts chains at data points, and there is no 'data:'", here(*path))
+        yield SectionMissing(f"{label_of(init)} starts chains at data points, and there is no 'data:'", here(*path))
     capacity = init.capacity()
     if capacity is None or path[0] != "objective":
         return
     for position, stage in enumerate(spec.stages):
         if stage.batch_size > capacity:
             yield TooManyChains(
-                f"{called(init)} holds {capacity} chains, and a batch needs {stage.batch_size}",
+                f"{label_of(init)} holds {capacity} chains, and a batch needs {stage.batch_size}",
                 here(*path),
                 label=f"{capacity} chains",
                 other=here(*spec.stage_path(position), "batch_size"),
@@ -38,7 +38,7 @@ def sampler_misfits(path: Path, sampler: Sampler, checked: Checked, here: Places
     event = event_of(checked)
     if event is not None and (reason := sampler.refusal(event)):
         yield ShapeMismatch(
-            f"{called(sampler)} {reason}",
+            f"{label_of(sampler)} {reason}",
             here(*path),
             other=here("data") if checked.spec.data else here("model"),
             other_label=f"shape {event}",
@@ -47,9 +47,9 @@ def sampler_misfits(path: Path, sampler: Sampler, checked: Checked, here: Places
 
 def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     chains, sampler, init = checked.spec.chains, checked.spec.sampler, checked.spec.init
-    if sampler and sampler.one_way and init != NoiseStart():  # which a resolved spec writes out
+    if sampler and sampler.from_noise and init != NoiseStart():  # which a resolved spec writes out
         yield Unsuitable(
-            f"{called(sampler)} begins at noise of its own, and {called(init)} has no part in that",
+            f"{label_of(sampler)} begins at noise of its own, and {label_of(init)} has no part in that",
             here("init"),
             other=here("sampler"),
             help="leave out 'init:'",
@@ -59,9 +59,9 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     if sampler is None:
         yield SectionMissing("'chains:' are those of a 'sampler:', and there is none", here("chains"))
         return
-    if sampler.one_way:
+    if sampler.from_noise:
         yield Unsuitable(
-            f"{called(sampler)} goes once from noise to a sample, and long chains keep states on the way",
+            f"{label_of(sampler)} goes once from noise to a sample, and long chains keep states on the way",
             here("chains"),
             other=here("sampler"),
             help="leave out 'chains:'; every sample is then the end of a chain of its own",
@@ -70,14 +70,14 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     default = getattr(type(sampler), "steps", sampler.steps)
     if sampler.steps != default:  # which a resolved spec writes out
         yield Unsuitable(
-            f"{called(sampler)} has 'steps', and how long its chains are follows from 'chains' and 'samples'",
+            f"{label_of(sampler)} has 'steps', and how long its chains are follows from 'chains' and 'samples'",
             here("sampler", "steps"),
             other=here("chains"),
             other_label="says how many states are kept, and how many steps lie between",
         )
     if chains.warmup not in ("auto", 0) and not sampler.tunes():
         yield Unsuitable(
-            f"{called(sampler)} has nothing that a warm-up could tune",
+            f"{label_of(sampler)} has nothing that a warm-up could tune",
             here("chains", "warmup"),
             other=here("sampler"),
             help="'burn_in' throws steps away without tuning",
@@ -91,7 +91,7 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     capacity = init.capacity()
     if capacity is not None and capacity < chains.count:
         yield TooManyChains(
-            f"{called(init)} holds {capacity} chains, and {chains.count} are wanted",
+            f"{label_of(init)} holds {capacity} chains, and {chains.count} are wanted",
             here("init"),
             label=f"{capacity} chains",
             other=here("chains"),

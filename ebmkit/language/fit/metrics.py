@@ -15,7 +15,7 @@ from ebmkit.errors.fit import (
     Unsuitable,
 )
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.places import MODELS, USUAL, Places, called, conditioned, event_of
+from ebmkit.language.fit.places import MODELS, USUAL, Places, conditioned, event_of, label_of
 from ebmkit.registry.spelling import did_you_mean
 
 #: What `chains/draws.py` keeps of the steps of long chains.
@@ -32,43 +32,45 @@ def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         place = here("evaluate", position)
         yield from _measurable(position, metric, checked, here)
         if "data" in metric.needs and not spec.data:
-            yield SectionMissing(f"{called(metric)} compares with data, and there is no 'data:'", place)
+            yield SectionMissing(f"{label_of(metric)} compares with data, and there is no 'data:'", place)
         if "labels" in metric.needs and spec.data and not spec.data.labelled:
             yield Unsuitable(
-                f"{called(metric)} compares with labels, and {called(spec.data)} has none",
+                f"{label_of(metric)} compares with labels, and {label_of(spec.data)} has none",
                 place,
                 other=here("data"),
                 other_label="no labels",
             )
         if "truth" in metric.needs and spec.data and not spec.data.known:
             yield Unsuitable(
-                f"{called(metric)} needs data whose density is known, and that of {called(spec.data)} is not",
+                f"{label_of(metric)} needs data whose density is known, and that of {label_of(spec.data)} is not",
                 place,
                 other=here("data"),
                 help="'from_model' draws data from a model that is known",
             )
         if "samples" in metric.needs and not spec.chain_sampler:
             yield SectionMissing(
-                f"{called(metric)} needs samples, and there is no 'sampler:'",
+                f"{label_of(metric)} needs samples, and there is no 'sampler:'",
                 place,
                 help="the objective has no sampler of its own; add "
                 f"'sampler: {USUAL['sampler', spec.model.conditioning]}' to the spec",
             )
         if "chains" in metric.needs and not spec.chains:
             yield SectionMissing(
-                f"{called(metric)} compares long chains, and there is no 'chains:'",
+                f"{label_of(metric)} compares long chains, and there is no 'chains:'",
                 place,
                 help="chains: {count: 4} keeps the states of four long chains",
             )
         if spec.chains and spec.chains.count < metric.least_chains:
             yield Unsuitable(
-                f"{called(metric)} compares {metric.least_chains} chains or more",
+                f"{label_of(metric)} compares {metric.least_chains} chains or more",
                 place,
                 other=here("chains"),
                 other_label=f"{spec.chains.count} chain",
             )
         if metric.every is not None and not spec.train:
-            yield SectionMissing(f"'every' of {called(metric)} counts training steps, and there is no 'train:'", place)
+            yield SectionMissing(
+                f"'every' of {label_of(metric)} counts training steps, and there is no 'train:'", place
+            )
         for name in metric.results():
             if name in first:
                 yield MeasuredTwice(
@@ -86,15 +88,15 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: Places) -
     model, event = checked.spec.model, event_of(checked)
     if event is not None and (reason := metric.refusal(event, model)):
         yield Unsuitable(
-            f"{called(metric)} {reason}",
+            f"{label_of(metric)} {reason}",
             here("evaluate", position),
             other=here("model"),
-            other_label=f"{called(model)} with states of shape {event}",
+            other_label=f"{label_of(model)} with states of shape {event}",
         )
     lacking = sorted(metric.needs - OF_THE_RUN - model.offers)
     if "energy" in metric.needs and model.conditioning is not None:
         yield ConditioningMismatch(
-            f"{called(metric)} reads the energy of x, and {called(model)} takes {conditioned(model.conditioning)}",
+            f"{label_of(metric)} reads the energy of x, and {label_of(model)} takes {conditioned(model.conditioning)}",
             here("evaluate", position),
             other=here("model"),
             other_label=f"takes {conditioned(model.conditioning)}",
@@ -102,7 +104,7 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: Places) -
         )
     elif lacking:
         yield AbilityMissing(
-            f"{called(metric)} needs '{', '.join(lacking)}', which {called(model)} does not offer",
+            f"{label_of(metric)} needs '{', '.join(lacking)}', which {label_of(model)} does not offer",
             here("evaluate", position),
             label=f"needs {', '.join(lacking)}",
             other=here("model"),
@@ -116,8 +118,8 @@ def _traced(position: int, metric: Metric, checked: Checked, here: Places) -> It
     spec, sampler = checked.spec, checked.spec.chain_sampler
     if "reverse_sde" in metric.needs and (sampler is None or sampler.component_name != "reverse_sde"):
         yield Unsuitable(
-            f"{called(metric)} works out the chains of sampler 'reverse_sde', and "
-            + ("there is no 'sampler:'" if sampler is None else f"here is {called(sampler)}"),
+            f"{label_of(metric)} works out the chains of sampler 'reverse_sde', and "
+            + ("there is no 'sampler:'" if sampler is None else f"here is {label_of(sampler)}"),
             here("evaluate", position),
             other=here("sampler") if spec.sampler else None,
             other_label="other chains",
@@ -126,7 +128,7 @@ def _traced(position: int, metric: Metric, checked: Checked, here: Places) -> It
         return
     if silent := sorted(metric.traces - sampler.traces):
         yield AbilityMissing(
-            f"{called(metric)} needs the {', '.join(silent)} of chains, which {called(sampler)} does not report",
+            f"{label_of(metric)} needs the {', '.join(silent)} of chains, which {label_of(sampler)} does not report",
             here("evaluate", position),
             label=f"needs {', '.join(silent)}",
             other=here("sampler") if spec.sampler else here("objective", "sampler"),
@@ -134,7 +136,7 @@ def _traced(position: int, metric: Metric, checked: Checked, here: Places) -> It
         )
     elif spec.chains and (lost := sorted(metric.traces - KEPT_OF_LONG_CHAINS)):
         yield AbilityMissing(
-            f"{called(metric)} needs the {', '.join(lost)} of chains, which is not kept of long ones",
+            f"{label_of(metric)} needs the {', '.join(lost)} of chains, which is not kept of long ones",
             here("evaluate", position),
             label=f"needs {', '.join(lost)}",
             other=here("chains"),

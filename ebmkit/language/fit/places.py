@@ -1,4 +1,4 @@
-"""Where things are written that do not fit, and how they are called."""
+"""Where things are written that do not fit, and how they are label_of."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Places:
         return self.checked.tree.follow(path).head
 
 
-def called(component: Component) -> str:
+def label_of(component: Component) -> str:
     return f"{component.component_kind} '{component.component_name}'"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import DataUnreadable, SectionMissing, ShapeMismatch, SpaceMismatch
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.places import Places, called, event_of
+from ebmkit.language.fit.places import Places, event_of, label_of
 
 
 def data_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
@@ -18,7 +18,7 @@ def data_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         if data is None:
             raise
         said = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        yield DataUnreadable(f"{called(data)}: {said}", here("data"))
+        yield DataUnreadable(f"{label_of(data)}: {said}", here("data"))
 
 
 def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
@@ -26,7 +26,7 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     fixed = model.event()
     if data and fixed is not None and data.event() != fixed:
         yield ShapeMismatch(
-            f"{called(data)} has states of shape {data.event()}, {called(model)} of shape {fixed}",
+            f"{label_of(data)} has states of shape {data.event()}, {label_of(model)} of shape {fixed}",
             here("model"),
             label=f"shape {fixed}",
             other=here("data"),
@@ -34,21 +34,21 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         )
     elif data and (reason := model.refusal(data.event())):
         yield ShapeMismatch(
-            f"{called(model)} {reason}",
+            f"{label_of(model)} {reason}",
             here("model"),
             other=here("data"),
             other_label=f"shape {data.event()}",
         )
     if data and data.space != model.space:
         yield SpaceMismatch(
-            f"{called(data)} is {data.space}, {called(model)} is {model.space}",
+            f"{label_of(data)} is {data.space}, {label_of(model)} is {model.space}",
             here("model"),
             label=model.space,
             other=here("data"),
             other_label=data.space,
         )
     if not data and fixed is None:
-        yield SectionMissing(f"{called(model)} takes its shape from data, and there is no 'data:'", here("model"))
+        yield SectionMissing(f"{label_of(model)} takes its shape from data, and there is no 'data:'", here("model"))
 
 
 def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
@@ -59,7 +59,7 @@ def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
                 yield SectionMissing(f"training needs '{name}:'", here("train"))
     elif spec.objective:
         yield SectionMissing(
-            f"{called(spec.objective)} is there to train, and there is no 'train:'",
+            f"{label_of(spec.objective)} is there to train, and there is no 'train:'",
             here("objective"),
             help="train: {steps: 1000}",
         )

@@ -18,7 +18,7 @@ from ebmkit.errors.fit import (
 )
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.places import MODELS, USUAL, Places, called, conditioned, event_of
+from ebmkit.language.fit.places import MODELS, USUAL, Places, conditioned, event_of, label_of
 
 
 def ability_misfits(
@@ -30,7 +30,7 @@ def ability_misfits(
     if component.conditioning != model.conditioning:
         kind = component.component_kind
         yield ConditioningMismatch(
-            f"{called(component)} gives a model {conditioned(component.conditioning)}, and {called(model)} takes "
+            f"{label_of(component)} gives a model {conditioned(component.conditioning)}, and {label_of(model)} takes "
             f"{conditioned(model.conditioning)}",
             here(*path),
             label=f"gives {conditioned(component.conditioning)}",
@@ -41,7 +41,7 @@ def ability_misfits(
         return  # what another one needs is not known
     if lacking := sorted(component.needs - model.offers):
         yield AbilityMissing(
-            f"{called(component)} needs '{', '.join(lacking)}', which {called(model)} does not offer",
+            f"{label_of(component)} needs '{', '.join(lacking)}', which {label_of(model)} does not offer",
             here(*path),
             label=f"needs {', '.join(lacking)}",
             other=here("model"),
@@ -58,7 +58,7 @@ def schedule_misfits(
         return
     if theirs != model.schedule:
         yield ScheduleMismatch(
-            f"{called(component)} has another noise schedule than {called(model)}, which knows its own noise only",
+            f"{label_of(component)} has another noise schedule than {label_of(model)}, which knows its own noise only",
             here(*path, "schedule"),
             label=_numbers(theirs),
             other=here("model", "schedule"),
@@ -78,13 +78,13 @@ def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     model, data = checked.spec.model, checked.spec.data
     if model.schedule is not None and model.schedule.needs_data and not data:
         yield SectionMissing(
-            f"{called(model)} has a schedule that takes 'sigma_max' from data, and there is no 'data:'",
+            f"{label_of(model)} has a schedule that takes 'sigma_max' from data, and there is no 'data:'",
             here("model", "schedule"),
             help="give it a number, as in {use: geometric, sigma_max: 10.0}",
         )
     if checked.spec.compile and model.conditioning is not None:
         yield Unsuitable(
-            f"'compile' compiles energies, and {called(model)} gives scores at noise levels",
+            f"'compile' compiles energies, and {label_of(model)} gives scores at noise levels",
             here("compile"),
             other=here("model"),
             other_label=f"takes a {model.conditioning} beside x",
@@ -92,7 +92,7 @@ def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         )
     if model.labelled and not (data and data.labelled):
         yield Unsuitable(
-            f"{called(model)} has 'classes', and {f'{called(data)} has no labels' if data else 'there is no data'}",
+            f"{label_of(model)} has 'classes', and {f'{label_of(data)} has no labels' if data else 'there is no data'}",
             here("model", "classes"),
             other=here("data") if data else None,
             other_label="no labels",
@@ -106,8 +106,8 @@ def space_misfits(
     model = checked.spec.model
     if model.space not in component.spaces:
         yield SpaceMismatch(
-            f"{called(component)} works on {' or '.join(sorted(component.spaces))} states, "
-            f"{called(model)} has {model.space} ones",
+            f"{label_of(component)} works on {' or '.join(sorted(component.spaces))} states, "
+            f"{label_of(model)} has {model.space} ones",
             here(*path),
             other=here("model"),
             other_label=f"{model.space} states",
@@ -118,7 +118,7 @@ def noise_shape_misfits(path: Path, noise: Noise, checked: Checked, here: Places
     event, fixed = event_of(checked), noise.event()
     if event is not None and fixed is not None and event != fixed:
         yield ShapeMismatch(
-            f"{called(noise)} has states of shape {fixed}, the model of shape {event}",
+            f"{label_of(noise)} has states of shape {fixed}, the model of shape {event}",
             here(*path),
             label=f"shape {fixed}",
             other=here("data") if checked.spec.data else here("model"),
@@ -132,7 +132,7 @@ def noise_misfits(path: Path, noise: Noise, checked: Checked, here: Places) -> I
         return
     if lacking := sorted(objective.noise_needs - noise.offers):
         yield AbilityMissing(
-            f"{called(objective)} needs noise that is '{', '.join(lacking)}', which {called(noise)} is not",
+            f"{label_of(objective)} needs noise that is '{', '.join(lacking)}', which {label_of(noise)} is not",
             here(*path),
             label=f"offers {', '.join(sorted(noise.offers))}",
             other=here("objective"),
@@ -147,14 +147,14 @@ def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         return
     if event is not None and (reason := objective.refusal(event, model)):
         yield Unsuitable(
-            f"{called(objective)} {reason}",
+            f"{label_of(objective)} {reason}",
             here("objective"),
             other=here("model"),
-            other_label=f"{called(model)} with states of shape {event}",
+            other_label=f"{label_of(model)} with states of shape {event}",
         )
     if objective.needs_labels and data and not data.labelled:
         yield Unsuitable(
-            f"{called(objective)} learns from labels, and {called(data)} has none",
+            f"{label_of(objective)} learns from labels, and {label_of(data)} has none",
             here("objective"),
             other=here("data"),
             other_label="no labels",

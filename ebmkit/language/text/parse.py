@@ -135,14 +135,14 @@ class _Composer:
         event = self.next()
         if isinstance(event, ev.StreamEndEvent):
             raise NotASpec("the file is empty", Place(self.source, 1, 1), help="a spec begins with 'ebmkit: 1'")
-        root = self.compose(self.next())
+        root = self.node_of(self.next())
         self.next()  # document end
         event = self.next()
         if not isinstance(event, ev.StreamEndEvent):
             raise NotASpec("a second document begins here", self.at(event.start_mark), help="one file holds one spec")
         return root
 
-    def compose(self, event: Any) -> Node:
+    def node_of(self, event: Any) -> Node:
         if isinstance(event, ev.AliasEvent):
             return self.alias(event)
         place = self.at(event.start_mark, event.end_mark)
@@ -190,7 +190,7 @@ class _Composer:
     def sequence(self, place: Place) -> Node:
         items: list[Node] = []
         while not isinstance(event := self.next(), ev.SequenceEndEvent):
-            item = self.compose(event)
+            item = self.node_of(event)
             items.append(replace(item, place=self.gap(event)) if _left_empty(event) else item)
         whole = self.span(place, event.end_mark)
         depth = 1 + max((item.depth for item in items), default=0)
@@ -200,9 +200,9 @@ class _Composer:
         entries: dict[str, Node] = {}
         size = depth = 1
         while not isinstance(event := self.next(), ev.MappingEndEvent):
-            key = self.compose(event)
+            key = self.node_of(event)
             following = self.next()
-            child = self.compose(following)
+            child = self.node_of(following)
             if _left_empty(following):
                 child = replace(child, place=key.place)
             size += key.size + child.size

@@ -43,9 +43,9 @@ def panels(view: View) -> list[Panel]:
             found.append(Panel(f"score-{position}", title, partial(draw_score, level=level)))
     if view.event == (1,):
         found.append(Panel("scores", "Scores", draw_scores, wide=True))
-    if view.can_sample and view.plan.chain_sampler and view.plan.chain_sampler.one_way:
+    if view.can_sample and view.plan.chain_sampler and view.plan.chain_sampler.from_noise:
         if images.shape(view.event) or len(view.event) == 1:
-            found.append(Panel("way", "From noise to samples", draw_way, wide=True))
+            found.append(Panel("way", "From noise to samples", draw_trajectory, wide=True))
         if (
             images.shape(view.event)
             and view.data("test") is not None
@@ -151,12 +151,12 @@ def draw_schedule(axes: Any, view: View) -> str:
     return f"{' '.join(words)}{auto}"
 
 
-def draw_way(axes: Any, view: View) -> str:
+def draw_trajectory(axes: Any, view: View) -> str:
     """The same chains at some moments of their way."""
     schedule = _schedule(view)
     form = images.shape(view.event)
     with view.drawing_from("report/way"):
-        moments = view.way(IMAGES if form else POINTS, MOMENTS, view.rng)
+        moments = view.trajectory(IMAGES if form else POINTS, MOMENTS, view.rng)
     words = _draw_strips(axes, view, moments) if form else _draw_clouds(axes, view, moments)
     sampler = view.plan.chain_sampler
     assert sampler is not None

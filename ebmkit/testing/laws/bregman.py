@@ -91,7 +91,7 @@ def runs_on_the_device(generator: Bregman, case: Case) -> None:
         log_u = _log_ratios(torch.float32).to(gpu.device)
         with gpu.watched() as seen:
             found = _slopes(generator, log_u)
-        seen.require_no_waits()
+        seen.require_no_host_syncs()
         require(all(slope.device == gpu.device for slope in found), f"gradients are on {found[0].device}")
 
 

@@ -103,7 +103,7 @@ def runs_on_the_device(init: Init, case: Case) -> None:
         with gpu.watched() as seen:
             there.keep(_ended(there.draw(moved, rng)))
             x = there.draw(moved, rng)
-        seen.require_no_waits()
+        seen.require_no_host_syncs()
         require(x.device == gpu.device, f"a draw is on {x.device}")
         require_same_bits(x.cpu(), on_cpu, "draws on the device and on the CPU")
 

@@ -204,7 +204,7 @@ def runs_on_the_device(model: Model, case: Case) -> None:
                 module.sample_exact(n, gpu.generator(0))
             if "conditionals" in model.offers:
                 module.log_odds(x, module.blocks()[0])
-        seen.require_no_waits()
+        seen.require_no_host_syncs()
         with gpu.watched():  # not in a chain: these may wait, but not mix devices
             for value in ([module.log_z()] if "log_z" in model.offers else []) + [answer]:
                 require(value.device == gpu.device, f"a result is on {value.device}")

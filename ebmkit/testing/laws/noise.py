@@ -180,7 +180,7 @@ def runs_on_the_device(noise: Noise, case: Case) -> None:
         density = density.to(gpu.device)
         with gpu.watched() as seen:
             found = density.log_prob(density.sample(7, gpu.generator(2)))
-        seen.require_no_waits()
+        seen.require_no_host_syncs()
         require(found.device == gpu.device, f"log_prob is on {found.device}")
         off = float((found.detach().cpu() - on_cpu).abs().max())
     require(off <= 1e-4, f"log_prob differs from that on the CPU by {off:.3g}")

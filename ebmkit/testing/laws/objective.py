@@ -225,7 +225,7 @@ def runs_on_the_device(objective: Objective, case: Case) -> None:
             labels = _labels(batch)
             value, metrics, rival = objective.loss(model, batch, Context(gpu.generator(2), extras, 1, labels=labels))
             (value if rival is None else value + rival).backward()  # type: ignore[no-untyped-call]
-        seen.require_no_waits()
+        seen.require_no_host_syncs()
         for name, number in {"the loss": value, **metrics}.items():
             require(number.device == gpu.device, f"{name} is on {number.device}")
         off = float((value.detach().cpu() - on_cpu).abs())

@@ -155,14 +155,14 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
 
 
 def runs_on_the_device(sampler: Sampler, case: Case) -> None:
-    """On another device chains are what they are on the CPU, and the host waits no more often than `waits` says."""
+    """On another device chains equal those on the CPU, with no more host syncs than `host_syncs` says."""
     module, x = _setting(sampler, case, n=7, dtype=torch.float32)
     on_cpu = _run(sampler, module, x).x
     with pretended_device() as gpu:
         module, x = module.to(gpu.device), x.to(gpu.device)
         with gpu.watched() as seen:
             ended = run_chain(_short(sampler), module, x, gpu.generator(2), traces=True).x
-        seen.require_no_waits(beyond=sampler.waits * _short(sampler).steps)
+        seen.require_no_host_syncs(beyond=sampler.host_syncs * _short(sampler).steps)
         require(ended.device == gpu.device, f"chains ended on {ended.device}")
         off = float((ended.cpu() - on_cpu).abs().max())
     require(off <= 1e-5 * (1 + float(on_cpu.abs().max())), f"chains differ from those on the CPU by {off:.3g}")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.contracts.kinds import Schedule
-from ebmkit.maths.process import check, signal_and_noise
+from ebmkit.maths.process import check_schedule, signal_and_noise
 
 #: A noise level or a time, for all states or for each.
 Level: TypeAlias = float | Tensor
@@ -35,7 +35,7 @@ class Conditional(nn.Module):
     def meet(self, data: Tensor, labels: Tensor | None = None) -> None:
         """Told once, before anything else, which data it will be trained on; these may be on another device."""
         self.schedule = self.schedule.fitted(data)
-        check(self.schedule)
+        check_schedule(self.schedule)
         if self.levels is not None:
             self.levels = self.schedule.levels().to(self.levels)
         self.check_labels(labels)

@@ -38,7 +38,7 @@ class Box(nn.Module):
         self.register_buffer("low", low - margin * span)
         self.register_buffer("high", high + margin * span)
 
-    def integrate(self, model: nn.Module, event: tuple[int, ...]) -> Normaliser:
+    def normaliser_of(self, model: nn.Module, event: tuple[int, ...]) -> Normaliser:
         """The trapezoidal rule, which is exact to rounding on a smooth density that vanishes at the edge."""
         unit = torch.linspace(0, 1, self.points, device=self.low.device, dtype=self.low.dtype)
         sides = self.low + unit.unsqueeze(1) * (self.high - self.low)
@@ -66,4 +66,4 @@ def normaliser(model: nn.Module, batch: Tensor, box: Box | None) -> Normaliser:
             return Normaliser(log_z)
     if box is None:
         raise ValueError("the model does not know its normaliser, and a state has too many coordinates to integrate")
-    return box.integrate(model, event)
+    return box.normaliser_of(model, event)

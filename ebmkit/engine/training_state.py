@@ -13,12 +13,12 @@ from ebmkit.engine.build import Parts
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.telling.error_site import called
+from ebmkit.engine.telling.error_site import label_at
 from ebmkit.errors.running import Diverged, StorageFailed
 from ebmkit.language.plan import Plan
 
 
-class State:
+class TrainingState:
     """The position in training, and everything that has moved to get there.
 
     The learning rate, the order of the data and the decay of the running mean are functions of the position, so they
@@ -136,7 +136,7 @@ class State:
         optimizer = (*self.plan.spec.stage_path(self.stage), "optimizer")
         path = {"extras": ("objective",), "optimizer": optimizer}.get(group, ("model",))
         raise Diverged(
-            f"{called(self.plan, path)}: '{name}' of the {group} is not finite after step {self.step}, "
+            f"{label_at(self.plan, path)}: '{name}' of the {group} is not finite after step {self.step}, "
             "so no checkpoint was made",
             self.plan.place(path),
         )
