@@ -1,4 +1,4 @@
-"""One tree of errors. A class is one kind of mistake: it owns its code and exit status, and its docstring is what
+"""The hierarchy of errors. Each class is one kind of mistake, with its code and exit status; its docstring is what
 `ebmkit explain CODE` prints."""
 
 from ebmkit.errors.base import EbmkitError, Mistakes

@@ -1,4 +1,4 @@
-"""The form that all errors share."""
+"""The base classes of all errors."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from ebmkit.errors.source import Place
 
-#: Letters of a message; what is longer is cut in the middle.
+#: Maximum length of a message in characters; longer ones are cut in the middle.
 LONGEST = 400
 
-#: Mistakes that are shown at once; a hostile file could make thousands.
+#: Maximum number of mistakes reported at once; a hostile file could contain thousands.
 MOST = 200
 
 
 class EbmkitError(Exception):
-    """One mistake, with the place where it was made and, where two things do not fit, the other place."""
+    """One mistake and its place; where two things do not fit together, also the other place."""
 
     code: ClassVar[str]
     exit_status: ClassVar[int]
@@ -33,24 +33,24 @@ class EbmkitError(Exception):
         super().__init__(_presentable(message))
         self.message = _presentable(message)
         self.place = place
-        self.label = _presentable(label)  # words behind the caret
+        self.label = _presentable(label)  # text after the caret
         self.other = other
         self.other_label = _presentable(other_label)
         self.help = _presentable(help)
 
 
 def _presentable(words: str) -> str:
-    """Words that quote a stranger's file may neither flood the terminal nor steer it."""
+    """Text that quotes an untrusted file must not flood the terminal or control it."""
     if len(words) > LONGEST:
         words = f"{words[: LONGEST - 100]} ... {words[-100:]}"
     return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in words)
 
 
 class Mistakes(Exception):
-    """All mistakes at once (the first `MOST`): file by file, each in the order in which it is written."""
+    """All mistakes at once (the first `MOST`), file by file, in the order of their places."""
 
     def __init__(self, mistakes: Iterable[EbmkitError]) -> None:
-        # A value that an alias repeats is wrong once, where it is written.
+        # A wrong value that is repeated by an alias is reported once, where it is written.
         once = {(m.code, m.place, m.message): m for m in mistakes}
         files = list(dict.fromkeys(m.place.source.name for m in once.values() if m.place))
         self.mistakes = sorted(once.values(), key=lambda mistake: _reading_order(mistake, files))[:MOST]
@@ -58,7 +58,7 @@ class Mistakes(Exception):
 
     @property
     def exit_status(self) -> int:
-        """A wrong spec outranks a missing plugin: it is the one that its author can mend."""
+        """The lowest status: a wrong spec takes precedence over a missing plugin, since its author can correct it."""
         return min(mistake.exit_status for mistake in self.mistakes)
 
 

@@ -1,4 +1,4 @@
-"""All kinds of mistakes by their codes, for `ebmkit explain` and the reference."""
+"""All error classes by code, for `ebmkit explain` and the reference."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ CATALOGUE: dict[str, type[EbmkitError]] = {
     error.code: error
     for module in (text, schema, fit, running)
     for error in vars(module).values()
-    # Classes without a docstring of their own only group others.
+    # Classes without a docstring only group other classes.
     if isinstance(error, type) and issubclass(error, EbmkitError) and "code" in vars(error) and error.__doc__
 }

@@ -1,4 +1,4 @@
-"""E2xx: components that are right by themselves and do not fit together. Both places are shown."""
+"""E2xx: components that are valid by themselves but do not fit together. Both places are shown."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class FitError(EbmkitError):
 
 
 class SpaceMismatch(FitError):
-    """Two components live on different spaces.
+    """Two components are defined on different spaces.
 
-    States are real, binary, spin or categorical. A gradient sampler moves through real space; binary states need one
+    States are real, binary, spin or categorical. Gradient-based samplers need real states; binary states need a sampler
     that flips them.
     """
 
@@ -34,16 +34,16 @@ class ShapeMismatch(FitError):
 
 
 class ConditioningMismatch(FitError):
-    """A model that expects a noise level or a time is used where none is given, or the other way round."""
+    """A model that is conditioned on a noise level or a time is used where none is given, or vice versa."""
 
     code = "E203"
 
 
 class AbilityMissing(FitError):
-    """A component needs something that the model or the sampler cannot do.
+    """A component needs an ability that the model or the sampler does not have.
 
-    `exact` needs a model that can be sampled directly, a gradient sampler one that can be differentiated, the metric
-    `acceptance` a sampler that can refuse a step. `ebmkit show model NAME` says what a model offers.
+    `exact` needs a model that can be sampled directly, a gradient-based sampler needs a differentiable model, and the
+    metric `acceptance` needs a sampler that can reject a step. `ebmkit show model NAME` lists the abilities of a model.
 
     Wrong:
         ebmkit: 1
@@ -56,9 +56,10 @@ class AbilityMissing(FitError):
 
 
 class ScheduleMismatch(FitError):
-    """Model, objective and sampler have different noise schedules.
+    """Model, objective and sampler use different noise schedules.
 
-    A network knows the noise that it was trained on. Write the schedule once, under `parts:`, and refer to it.
+    A network is valid only for the noise on which it was trained. Write the schedule once, under `parts:`, and refer to
+    it.
 
     Wrong:
         ebmkit: 1
@@ -71,10 +72,10 @@ class ScheduleMismatch(FitError):
 
 
 class SectionMissing(FitError):
-    """One section needs another that is not there.
+    """A section needs another section, which is missing.
 
     Training needs data and an objective; metrics that compare with data need data; samples need a sampler; a model
-    that takes its shape from data needs data.
+    that takes its shape from the data needs data.
 
     Wrong:
         ebmkit: 1
@@ -86,7 +87,7 @@ class SectionMissing(FitError):
 
 
 class UnknownMeasurement(FitError):
-    """`expect:` names a number that no metric under `evaluate:` measures.
+    """`expect:` names a value that no metric under `evaluate:` reports.
 
     Wrong:
         ebmkit: 1
@@ -101,7 +102,7 @@ class UnknownMeasurement(FitError):
 
 
 class MeasuredTwice(FitError):
-    """Two metrics report under the same name, so one would hide the other.
+    """Two metrics report values under the same name, so one would hide the other.
 
     Wrong:
         ebmkit: 1
@@ -115,7 +116,7 @@ class MeasuredTwice(FitError):
 
 
 class TooManyChains(FitError):
-    """A batch asks for more chains than the buffer of its start holds.
+    """A batch needs more chains than the replay buffer holds.
 
     Wrong:
         ebmkit: 1
@@ -129,11 +130,11 @@ class TooManyChains(FitError):
 
 
 class Unsuitable(FitError):
-    """Two parts of a spec cannot work together, for a reason that is their own.
+    """Two parts of a spec cannot be combined, for a reason specific to them.
 
-    `log_likelihood` for example integrates over one or two coordinates, unless the model knows its normaliser;
-    `mode_weights` has to be told the modes that a network does not know; `jem` learns from labels; score matching from
-    second derivatives, which a network with `relu` does not have; long chains say themselves how many steps they make.
+    For example, `log_likelihood` integrates over one or two coordinates, unless the model knows its normaliser;
+    `mode_weights` needs the modes, which a network does not know; `jem` learns from labels; score matching needs second
+    derivatives, which a network with `relu` does not have; long chains set their own number of steps.
 
     Wrong:
         ebmkit: 1
@@ -147,9 +148,9 @@ class Unsuitable(FitError):
 
 
 class DataUnreadable(FitError):
-    """The shape of the data cannot be told: a file is not there, is damaged, or holds something else.
+    """The shape of the data cannot be determined: a file is missing, is damaged, or has other contents.
 
-    Only the beginning of the file was read. A relative path starts in the folder in which the command is typed.
+    Only the beginning of the file was read. A relative path is relative to the current working directory.
 
     Wrong:
         ebmkit: 1

@@ -1,4 +1,4 @@
-"""How mistakes are shown: to people in the style of rustc, to machines as JSON, to GitHub as annotations."""
+"""Formatting of mistakes: as text in the style of rustc, as JSON, and as GitHub annotations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDEST = 160
 
 
 def render(mistakes: Sequence[EbmkitError], form: str, *, colour: bool = False) -> str:
-    """All mistakes in one of the forms `text`, `json`, `github`."""
+    """Format all mistakes as `text`, `json` or `github`."""
     return _FORMS[form](mistakes, colour)
 
 
@@ -30,7 +30,7 @@ def _text(mistakes: Sequence[EbmkitError], colour: bool) -> str:
 
 
 def _lines(mistake: EbmkitError, paint: Callable[[str, str], str]) -> Iterable[str]:
-    message = mistake.message.replace("\n", "\n    ")  # what a file quotes cannot look like an error
+    message = mistake.message.replace("\n", "\n    ")  # quoted text must not look like an error line
     yield paint(_RED, f"error[{mistake.code}]") + paint(_BOLD, f": {message}")
     width = max((len(str(place.line)) for place in (mistake.place, mistake.other) if place), default=1)
     if mistake.place:
@@ -50,7 +50,7 @@ def _excerpt(
     if not line.strip():
         return
     start, length = place.column - 1, place.length
-    if len(line) > _WIDEST:  # keep what surrounds the mark
+    if len(line) > _WIDEST:  # keep the text around the mark
         cut = max(0, start - _WIDEST // 2)
         line, start = "..." + line[cut : cut + _WIDEST], start - cut + 3
     bar = paint(_BLUE, "|")
@@ -61,14 +61,14 @@ def _excerpt(
 
 
 def _columns(letter: str) -> int:
-    """How many columns of a terminal a character takes."""
+    """Number of terminal columns that a character occupies."""
     if unicodedata.combining(letter):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def _printable(line: str) -> str:
-    """No control character of a stranger's file reaches the terminal."""
+    """Replace control characters, so that an untrusted file cannot control the terminal."""
     return "".join(letter if letter == "\t" or letter.isprintable() else "\ufffd" for letter in line)
 
 

@@ -1,4 +1,4 @@
-"""E3xx: what can go wrong while an experiment runs. The place is the line of the spec whose component failed."""
+"""E3xx: errors while an experiment runs. The place is the line of the spec whose component failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class ComponentFailed(EbmkitError):
     """A component raised an exception.
 
     The place is the line of the spec that asked for the component. `--debug` shows the traceback. If the component
-    comes from a plugin, its author wants to see that.
+    comes from a plugin, report the traceback to its author.
     """
 
     code = "E301"
@@ -17,11 +17,11 @@ class ComponentFailed(EbmkitError):
 
 
 class Diverged(EbmkitError):
-    """A number stopped being finite.
+    """A value is not finite.
 
-    ebmkit never replaces, clamps or skips such a number: the run stops at once and says which component produced it, at
-    which step. Common causes: a learning rate or a step size that is too large, an energy that nothing confines (give
-    `mlp` its quadratic base back), noise far away from the data.
+    ebmkit never replaces, clamps or skips such a value: the run stops at once and reports the component that produced
+    it and the step. Common causes: a learning rate or step size that is too large, an energy that is not confining
+    (restore the quadratic base of `mlp`), noise far away from the data.
     """
 
     code = "E302"
@@ -31,8 +31,8 @@ class Diverged(EbmkitError):
 class StorageFailed(EbmkitError):
     """A file of the run could not be written or read.
 
-    The message names the path and what the system said: a full disk, missing permission, a damaged file. What was
-    saved before stays as it is.
+    The message names the path and the reason given by the system: a full disk, missing permission, a damaged file.
+    Everything saved before remains unchanged.
     """
 
     code = "E303"
@@ -40,9 +40,9 @@ class StorageFailed(EbmkitError):
 
 
 class ExpectationUnmet(EbmkitError):
-    """The run ended, and a claim under `expect:` does not project.
+    """The run ended, but a claim under `expect:` does not hold.
 
-    Everything was saved as usual; the exit status 6 lets scripts and CI notice.
+    Everything was saved as usual; scripts and CI can check for exit status 6.
     """
 
     code = "E304"
@@ -50,10 +50,10 @@ class ExpectationUnmet(EbmkitError):
 
 
 class EnvironmentLacks(EbmkitError):
-    """This machine or installation lacks what the spec asks for.
+    """This machine or installation lacks something that the spec needs.
 
-    For example `device: cuda` on a machine without a GPU, or a component whose extra is not installed. `ebmkit doctor`
-    shows what is there.
+    For example, `device: cuda` on a machine without a GPU, or a component whose extra is not installed. `ebmkit doctor`
+    shows what is available.
     """
 
     code = "E305"
@@ -61,10 +61,10 @@ class EnvironmentLacks(EbmkitError):
 
 
 class OutOfMemory(EbmkitError):
-    """The memory of the device did not project what a component asked for.
+    """The device has less memory than a component asked for.
 
-    The message names the component and, where the system tells, how much it wanted. A smaller `batch_size`, fewer
-    `samples`, a smaller replay buffer or a smaller network ask for less. What was saved before stays as it is.
+    The message names the component and, where the system reports it, the amount requested. Use a smaller `batch_size`,
+    fewer `samples`, a smaller replay buffer or a smaller network. Everything saved before remains unchanged.
     """
 
     code = "E306"
@@ -72,10 +72,10 @@ class OutOfMemory(EbmkitError):
 
 
 class Drifted(EbmkitError):
-    """Something that changes bits is not what it was when the run began.
+    """Something that affects the results bit for bit has changed since the run began.
 
-    A run goes on bit for bit only with the same spec, plugins, data files, versions of ebmkit and torch, device and
-    number of threads. `--allow-drift` goes on nevertheless, and the run's record says what differed.
+    A run continues bit for bit only with the same spec, plugins, data files, versions of ebmkit and torch, device and
+    number of threads. `--allow-drift` continues anyway, and the run's record lists the differences.
     """
 
     code = "E307"
@@ -83,9 +83,9 @@ class Drifted(EbmkitError):
 
 
 class NotReproduced(EbmkitError):
-    """A run that was made again did not come out the same, bit for bit.
+    """A repeated run did not give the same results bit for bit.
 
-    The message names what differs. Both runs stay as they are.
+    The message names what differs. Both runs are kept unchanged.
     """
 
     code = "E308"

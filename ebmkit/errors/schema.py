@@ -1,4 +1,4 @@
-"""E1xx: names, parameters and types that the language or the registry does not know."""
+"""E1xx: names, parameters and types that are unknown to the language or the registry."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class UnknownKey(SchemaError):
 class UnknownComponent(SchemaError):
     """No component of this kind has that name.
 
-    `ebmkit list KIND` shows all that are installed. A name with a dot, such as `itakura.itakura_saito`, belongs to the
-    plugin before the dot; names without one come with ebmkit.
+    `ebmkit list KIND` shows all installed components. A name with a dot, such as `itakura.itakura_saito`, belongs to
+    the plugin named before the dot; names without a dot come with ebmkit.
 
     Wrong:
         ebmkit: 1
@@ -52,7 +52,7 @@ class UnknownParameter(SchemaError):
 
 
 class MissingKey(SchemaError):
-    """Something that has no default is not there.
+    """A required key or parameter is missing; it has no default.
 
     Wrong:
         ebmkit: 1
@@ -63,10 +63,10 @@ class MissingKey(SchemaError):
 
 
 class WrongType(SchemaError):
-    """The value has another type than the parameter.
+    """The value does not have the type of the parameter.
 
-    Types are strict: a string is not a number (remove the quotes), 10.0 is not a count (write 10), `yes` is a string in
-    YAML 1.2 (write true).
+    Types are strict: a string is not a number (remove the quotes), 10.0 is not an integer (write 10), `yes` is a string
+    in YAML 1.2 (write true).
 
     Wrong:
         ebmkit: 1
@@ -94,7 +94,7 @@ class OutOfBounds(SchemaError):
 class NotAComponent(SchemaError):
     """A component is expected here: a name, or a mapping with `use: name`.
 
-    `sampler: langevin` takes all defaults; `sampler: {use: langevin, steps: 100}` sets parameters; `sampler: $mine`
+    `sampler: langevin` uses all defaults; `sampler: {use: langevin, steps: 100}` sets parameters; `sampler: $mine`
     refers to an entry of `parts:`.
 
     Wrong:
@@ -106,9 +106,9 @@ class NotAComponent(SchemaError):
 
 
 class Refused(SchemaError):
-    """The component's own check refuses this combination of parameters.
+    """The component refuses this combination of parameters.
 
-    Each value is fine by itself; together they make no sense. The message is the component's.
+    Each value is valid by itself, but not together with the others. The message comes from the component.
 
     Wrong:
         ebmkit: 1
@@ -120,7 +120,7 @@ class Refused(SchemaError):
 
 
 class UnknownPart(SchemaError):
-    """`$name` refers to nothing under `parts:`, or to itself.
+    """`$name` refers to an entry that is missing from `parts:`, or to itself.
 
     Wrong:
         ebmkit: 1
@@ -134,7 +134,7 @@ class UnknownPart(SchemaError):
 class UnusedPart(SchemaError):
     """Nothing refers to this entry of `parts:`.
 
-    What an entry means follows from the place that refers to it, so an unused one cannot be checked. Refer to it as
+    The kind of an entry follows from the place that refers to it, so an unused entry cannot be checked. Refer to it as
     `$name`, or delete it.
 
     Wrong:
@@ -148,7 +148,7 @@ class UnusedPart(SchemaError):
 
 
 class UnknownVersion(SchemaError):
-    """The spec is written in a version of the language that this ebmkit does not know.
+    """The spec is written in a version of the language that this version of ebmkit does not support.
 
     `ebmkit: 1` is the only version so far. A newer spec needs a newer ebmkit-core.
 
@@ -165,9 +165,10 @@ class PluginError(EbmkitError):
 
 
 class PluginMissing(PluginError):
-    """The spec needs a plugin that is not installed, is disabled, or has another version.
+    """The spec needs a plugin that is not installed, is disabled, or has a different version.
 
-    The message names the distribution where the spec does: `pip install` it. `ebmkit plugins` lists what is there.
+    If the spec names the distribution, the message repeats it: `pip install` it. `ebmkit plugins` lists the installed
+    plugins.
 
     Wrong:
         ebmkit: 1
@@ -183,8 +184,8 @@ class PluginBroken(PluginError):
     """A plugin is installed but cannot be used.
 
     It fails to import, was written for another version of the plugin API, misspells a hook, defines a name twice, or
-    claims the namespace of another distribution. `ebmkit plugins` gives the reason of each; `--debug` the traceback.
-    Everything that does not need the plugin goes on working.
+    claims the namespace of another distribution. `ebmkit plugins` gives the reason for each plugin, `--debug` the
+    traceback. Everything that does not need the plugin continues to work.
     """
 
     code = "E122"

@@ -1,4 +1,4 @@
-"""Places in text, so that every value of a spec remembers where it was written."""
+"""Sources and places in them, so that every value of a spec can be traced to where it was written."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-#: What ends a line in YAML 1.2; the reader counts lines by the same rule.
+#: Line endings of YAML 1.2; the parser counts lines by the same rule.
 _LINE_END = re.compile("\r\n?|\n")
 
-#: Where a value stands in a spec: `("objective", "sampler", "steps")`, `("evaluate", 0)`.
+#: Path to a value in a spec: `("objective", "sampler", "steps")`, `("evaluate", 0)`.
 Path: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A text that a spec was read from: a file, or a flag such as `--set[1]`."""
+    """A text that a spec is read from: a file, or a flag such as `--set[1]`."""
 
     name: str
     text: str = field(repr=False)
@@ -29,15 +29,15 @@ class Source:
         """The line with this number, counted from 1; empty past the end."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
 
-    def behind(self, before: str) -> Place:
-        """The place that follows `before`, the beginning of this text."""
+    def place_after(self, before: str) -> Place:
+        """The place directly after `before`, a prefix of this text."""
         lines = Source("", before).lines
         return Place(self, len(lines), len(lines[-1]) + 1)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A stretch of one line, counted from 1 as editors do."""
+    """A span within one line; line and column are counted from 1, as in editors."""
 
     source: Source
     line: int

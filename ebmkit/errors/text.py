@@ -1,4 +1,4 @@
-"""E0xx: what can be wrong with the text of a spec, before anybody asks what it means."""
+"""E0xx: errors in the text of a spec, before its meaning is considered."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ class TextError(EbmkitError):
 class Unreadable(TextError):
     """The spec cannot be read.
 
-    There is no such file, it is a folder, a pipe or a device, or permission is missing. Specs are regular files; `-`
-    reads standard input; a bare name such as `quickstart` finds a spec that comes with ebmkit.
+    The file does not exist, is a folder, a pipe or a device, or may not be read. Specs are regular files; `-` reads
+    standard input; a bare name such as `quickstart` refers to a spec that comes with ebmkit.
     """
 
     code = "E001"
 
 
 class TooLarge(TextError):
-    """The spec exceeds a bound.
+    """The spec is too large.
 
-    A spec is at most 256 KiB, 64 levels deep, and 20,000 values large after its aliases are expanded. Experiments that
-    people write are far below that; the bounds keep a stranger's file from using up your machine. Large tables of
-    numbers belong in a data file.
+    A spec may have at most 256 KiB, 64 levels of nesting, and 20,000 values after its aliases are expanded. Real
+    experiments are far below these limits, which protect your machine from malicious files. Put large tables of numbers
+    in a data file.
     """
 
     code = "E002"
 
 
 class NotText(TextError):
-    """The file is not UTF-8 text, or holds a control character.
+    """The file is not UTF-8 text, or contains a control character.
 
-    Save it as UTF-8. The place is that of the first offending byte.
+    Save it as UTF-8. The place is that of the first invalid byte.
     """
 
     code = "E003"
@@ -43,8 +43,8 @@ class NotText(TextError):
 class BadSyntax(TextError):
     """The file is not well-formed YAML.
 
-    The usual causes: a tab used for indentation, a missing space behind a colon, a bracket that is never closed, a
-    value that begins with `@`, a backquote or `%` and is not quoted.
+    Common causes: a tab used for indentation, a missing space after a colon, a bracket that is never closed, an
+    unquoted value that begins with `@`, a backquote or `%`.
 
     Wrong:
         ebmkit: 1
@@ -57,8 +57,8 @@ class BadSyntax(TextError):
 class TagRefused(TextError):
     """YAML tags are not part of the spec language.
 
-    A tag such as `!!python/object` tells a reader to build something other than plain data. A spec is data: numbers,
-    strings, lists and mappings.
+    A tag such as `!!python/object` asks the parser to construct something other than plain data. A spec is plain data:
+    numbers, strings, lists and mappings.
 
     Wrong:
         ebmkit: 1
@@ -71,7 +71,7 @@ class TagRefused(TextError):
 class DirectiveRefused(TextError):
     """YAML directives are not part of the spec language.
 
-    `%YAML 1.1` would change what `on`, `no` or `010` mean. Specs are always YAML 1.2: delete the line.
+    `%YAML 1.1` would change the meaning of `on`, `no` or `010`. Specs are always YAML 1.2: delete the line.
 
     Wrong:
         %YAML 1.1
@@ -86,7 +86,7 @@ class BadKey(TextError):
     """A key is not a plain string.
 
     Every key is a name. Numbers, `true`, `null`, lists and the merge key `<<` are refused; use `extends:` to build on
-    another spec, and `parts:` to share.
+    another spec, and `parts:` to share values.
 
     Wrong:
         ebmkit: 1
@@ -97,9 +97,9 @@ class BadKey(TextError):
 
 
 class DuplicateKey(TextError):
-    """The same key stands twice in one mapping.
+    """The same key occurs twice in one mapping.
 
-    Many YAML readers keep the last one silently. Delete the one that is not meant; the message shows both.
+    Many YAML parsers silently keep the last one. Delete the one that is not intended; the message shows both.
 
     Wrong:
         ebmkit: 1
@@ -111,10 +111,10 @@ class DuplicateKey(TextError):
 
 
 class Ambiguous(TextError):
-    """YAML readers disagree about this value.
+    """YAML parsers disagree about the meaning of this value.
 
     `1_000` is a number to some and a string to others, `2024-01-01` a date or a string, `010` eight or ten, `1e999`
-    infinity. Write the number plainly, or quote the string.
+    infinity. Write the number in plain notation, or quote the string.
 
     Wrong:
         ebmkit: 1
@@ -125,7 +125,7 @@ class Ambiguous(TextError):
 
 
 class BadAlias(TextError):
-    """An alias points nowhere, or into itself.
+    """An alias refers to an unknown anchor, or to an anchor that contains it.
 
     `*name` must follow a complete `&name`. Anchors copy; use `parts:` and `$name` where two places share one object.
 
@@ -138,7 +138,7 @@ class BadAlias(TextError):
 
 
 class NotASpec(TextError):
-    """The file holds no spec: it is empty, holds several documents, or is not a mapping.
+    """The file is not a spec: it is empty, contains several documents, or is not a mapping.
 
     A spec is one mapping that begins with `ebmkit: 1`.
 
@@ -152,8 +152,8 @@ class NotASpec(TextError):
 class BadExtends(TextError):
     """`extends:` cannot be followed.
 
-    It names one other spec: a path relative to this file, or the bare name of a spec that comes with ebmkit. Chains may
-    be 16 files long and may not bite their own tail.
+    It names one other spec: a path relative to this file, or the bare name of a spec that comes with ebmkit. A chain of
+    `extends:` has at most 16 files and must not be circular.
 
     Wrong:
         ebmkit: 1
@@ -164,10 +164,10 @@ class BadExtends(TextError):
 
 
 class BadFlag(TextError):
-    """A flag that changes the spec is malformed or leads nowhere.
+    """A flag that changes the spec is malformed, or its path does not exist.
 
-    `--set path=value` sets, `--set path+=value` appends to a list, `--unset path` removes. A path is made of names and
-    list positions: `objective.sampler.steps`, `evaluate.0.samples`. The value is YAML.
+    `--set path=value` sets a value, `--set path+=value` appends to a list, `--unset path` removes a value. A path
+    consists of names and list positions: `objective.sampler.steps`, `evaluate.0.samples`. The value is YAML.
     """
 
     code = "E013"

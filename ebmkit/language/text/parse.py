@@ -46,7 +46,7 @@ def parse(source: Source, *, start: int = 0, found: list[EbmkitError] | None = N
     structure intact go to `found` instead, where there is one, so that later stages can add theirs.
     """
     if "\ufeff" in source.text:  # invisible, and ruamel leaves it out when it counts columns
-        place = source.behind(source.text.partition("\ufeff")[0])
+        place = source.place_after(source.text.partition("\ufeff")[0])
         raise Mistakes([NotText("a byte order mark in the middle of the text", place, help="delete the character")])
     composer = _Composer(source, start)
     try:
@@ -66,7 +66,7 @@ def parse(source: Source, *, start: int = 0, found: list[EbmkitError] | None = N
 
 def _control_character(source: Source, error: ReaderError) -> NotText:
     shown = error.character if isinstance(error.character, int) else ord(error.character)
-    place = source.behind(source.text[: error.position])
+    place = source.place_after(source.text[: error.position])
     return NotText(f"character U+{shown:04X} is not allowed in YAML", place)
 
 

@@ -42,7 +42,7 @@ def _decode(name: str, raw: bytes) -> Source:
         return Source(name, raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig")
-        place = Source(name, raw.decode("utf-8-sig", "replace")).behind(before)
+        place = Source(name, raw.decode("utf-8-sig", "replace")).place_after(before)
         raise NotText(f"byte 0x{raw[error.start]:02x} is not UTF-8", place, help="save the file as UTF-8") from error
 
 
