@@ -12,7 +12,7 @@ import click
 from ebmkit.cli.common import error_options
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import StorageFailed
-from ebmkit.storage.run_lock import is_occupied
+from ebmkit.storage.run_lock import is_locked
 
 
 @click.command("runs")
@@ -40,7 +40,7 @@ def _row(folder: Path) -> dict[str, Any]:
         summary = read_summary(folder)
     except StorageFailed as error:
         return {"folder": str(folder), "status": "damaged", "started": "", "error": error.message, "results": {}}
-    if summary["status"] == "running" and not is_occupied(folder):
+    if summary["status"] == "running" and not is_locked(folder):
         summary["status"] = "killed"  # it had no time to say so
     return {"folder": str(folder), **summary}
 

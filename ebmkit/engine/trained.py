@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
@@ -44,13 +43,15 @@ def trained(spec: str) -> Trained:
 
 
 def cache_folder() -> Path | None:
-    """Where they are kept: below XDG_CACHE_HOME, or ~/.cache. None for somebody who has no home."""
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    """Where they are kept: in the user's cache folder, on Linux below XDG_CACHE_HOME or ~/.cache. None for a process
+    that has no home."""
+    from platformdirs import user_cache_path
+
     try:
-        home = named if named.is_absolute() else Path.home() / ".cache"  # the standard says to ignore relative paths
+        folder = user_cache_path("ebmkit", appauthor=False) / "features"
     except RuntimeError:
         return None
-    return home / "ebmkit" / "features"
+    return folder if folder.is_absolute() else None  # before some version, an unknown home stays `~`
 
 
 @cache

@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import storing
 
-if os.name == "posix":
-    import fcntl
-
+#: The file that is locked. It is empty, stays after the run, and is no part of its results.
 FILE = ".occupied"
 
+#: Seconds to wait for the lock: `is_locked` in another process holds it for a moment.
+PATIENCE = 0.5
 
-class Occupied:
-    """A lock on a run's folder that the system takes away when the process ends, however it ends."""
+
+class RunLock:
+    """A lock on a run's folder that the system releases when the process ends, also when it is killed."""
 
     def __init__(self, folder: Path) -> None:
+        from filelock import FileLock, Timeout  # imports much, and most verbs work on no run
+
+        # Not local to a thread: the thread that ends a run need not be the one that began it.
+        self._lock = FileLock(folder / FILE, timeout=PATIENCE, thread_local=False)
         with storing(folder / FILE):
-            self._file = (folder / FILE).open("a")
-            alone = _try(self._file.fileno())
-        if not alone:
-            self._file.close()
-            raise StorageFailed(f"{folder}: another process is at work on this run")
+            try:
+                self._lock.acquire()
+            except Timeout as error:
+                raise StorageFailed(f"{folder}: another process is working on this run") from error
 
-    def leave(self) -> None:
-        """Let others in."""
-        self._file.close()
+    def release(self) -> None:
+        """Let other processes work on the run."""
+        self._lock.release()
 
 
-def is_occupied(folder: Path) -> bool:
-    """Whether a process is at work on a run."""
-    try:
-        with (folder / FILE).open("r") as file:
-            return not _try(file.fileno())
-    except OSError:
+def is_locked(folder: Path) -> bool:
+    """Whether a process is working on a run; True also where that cannot be found out, as in a read-only folder."""
+    from filelock import FileLock
+
+    if not (folder / FILE).exists():  # asking must not create it
         return False
-
-
-def _try(descriptor: int) -> bool:
-    if os.name != "posix":  # runs are not guarded there
+    try:
+        with FileLock(folder / FILE, timeout=0, thread_local=False):
+            return False
+    except OSError:  # filelock's Timeout is one
         return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

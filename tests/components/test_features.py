@@ -287,13 +287,16 @@ def test_a_folder_that_cannot_be_written_is_no_hindrance(cache, quick, tmp_path,
     assert len(quick) == 1  # in this process it stays
 
 
-def test_somebody_without_a_home(cache, quick, monkeypatch):
+def test_a_process_without_a_home(cache, quick, monkeypatch):
+    import pwd
+
     before = weights()
 
-    def homeless():
-        raise RuntimeError("no home")
+    def homeless(number):
+        raise KeyError(f"getpwuid(): uid not found: {number}")
 
-    monkeypatch.setattr(trained.Path, "home", homeless)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", homeless)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert trained.cache_folder() is None
     assert same(weights(), before)

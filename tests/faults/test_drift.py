@@ -180,7 +180,7 @@ def test_a_run_that_is_under_way_cannot_be_resumed_by_another_process(nursery, w
         before = {path: path.read_bytes() for path in kept}
         result = CliRunner().invoke(group, ["resume", str(folder), "--max-steps", "1"])
         assert result.exit_code == 5
-        assert "another process is at work on this run" in result.stderr
+        assert "another process is working on this run" in result.stderr
         assert {path: path.read_bytes() for path in before} == before
     finally:  # whoever comes next finds the nursery empty
         (tmp_path / "enough").touch()

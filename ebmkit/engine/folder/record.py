@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, TypeAlias
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.language.plan import Plan, resolved_yaml
 from ebmkit.storage.atomic import make_folder, storing, sweep, write_json, write_text
-from ebmkit.storage.run_lock import Occupied
+from ebmkit.storage.run_lock import RunLock
 
 Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interrupted", "paused"]
 
@@ -70,7 +70,7 @@ class Record:
         self._began = datetime.now(UTC)
         if (folder / "log.txt").is_symlink():  # a stranger's run may want us to write elsewhere
             raise StorageFailed(f"{folder / 'log.txt'}: a link, not a file")
-        self._occupied = Occupied(folder)
+        self._lock = RunLock(folder)
         with storing(folder):
             self._log = (folder / "log.txt").open("a", encoding="utf-8", buffering=1)
 
@@ -180,7 +180,7 @@ class Record:
     def _close(self) -> None:
         with suppress(OSError):  # a line that could not be written was told when it was said
             self._log.close()
-        self._occupied.leave()
+        self._lock.release()
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
