@@ -21,7 +21,7 @@ class Drift(Sampler):
 
     def step(self, energy, state, rng):
         value, gradient = energy.value_and_grad(state.x)
-        x = self.with_known(state.x - self.size(state.x) * gradient + self.noise(state.x, rng))
+        x = self.kept(state.x - self.size(state.x) * gradient + self.noise(state.x, rng))
         return LangevinState(x), StepInfo(value, gradient)
 
     def size(self, x):

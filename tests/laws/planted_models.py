@@ -1,6 +1,7 @@
 """Models that break one law each: a Gaussian with one thing wrong, or a Boltzmann machine."""
 
 import random
+import time
 
 import torch
 from torch import nn
@@ -82,8 +83,24 @@ class Counting(GaussianEnergy):
 
 
 class Dropping(GaussianEnergy):
+    """In training mode too; there alone it would be `nn.Dropout`, which is right."""
+
     def forward(self, x):
-        return super().forward(nn.functional.dropout(x, 0.5, self.training))
+        return super().forward(nn.functional.dropout(x, 0.5, training=True))
+
+
+class Unseeded(GaussianEnergy):
+    """In training mode randomness that the engine does not seed."""
+
+    def forward(self, x):
+        return super().forward(x) + (random.random() if self.training else 0.0)
+
+
+class SeededByTheClock(GaussianEnergy):
+    """In training mode randomness of its own."""
+
+    def forward(self, x):
+        return super().forward(x) + (time.perf_counter() if self.training else 0.0)
 
 
 class OnTheHost(GaussianEnergy):
@@ -197,6 +214,8 @@ PLANTED = [
     (laws.is_saved_whole, planted(Forgetful)),
     (laws.is_not_changed_by_looking, planted(Counting)),
     (laws.is_not_changed_by_looking, planted(Dropping)),
+    (laws.is_not_changed_by_looking, planted(Unseeded)),
+    (laws.is_not_changed_by_looking, planted(SeededByTheClock)),
     (laws.runs_on_the_device, planted(OnTheHost)),
     (laws.knows_the_values_of_its_units, planted_machine(Nameless)),
     (laws.knows_the_values_of_its_units, planted_machine(Misnamed)),

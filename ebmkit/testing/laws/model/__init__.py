@@ -1,0 +1,44 @@
+"""The laws of models, by subject."""
+
+from __future__ import annotations
+
+from ebmkit.testing.law import Law
+from ebmkit.testing.laws.model.energy import (
+    gives_one_number_a_state,
+    has_the_gradient_by_hand,
+    has_the_gradient_of_differences,
+    has_the_parameter_gradient_of_differences,
+    keeps_the_dtype,
+    treats_states_apart,
+)
+from ebmkit.testing.laws.model.exact import (
+    draws_from_its_density,
+    has_the_conditionals_of_its_energy,
+    has_the_normaliser_of_quadrature,
+    is_convolved_when_noised,
+    knows_the_values_of_its_units,
+)
+from ebmkit.testing.laws.model.network import (
+    is_built_from_the_seed_alone,
+    is_not_changed_by_looking,
+    is_saved_whole,
+    runs_on_the_device,
+)
+
+LAWS: tuple[Law, ...] = (
+    gives_one_number_a_state,
+    treats_states_apart,
+    keeps_the_dtype,
+    has_the_gradient_of_differences,
+    has_the_gradient_by_hand,
+    has_the_parameter_gradient_of_differences,
+    is_built_from_the_seed_alone,
+    is_saved_whole,
+    is_not_changed_by_looking,
+    runs_on_the_device,
+    knows_the_values_of_its_units,
+    has_the_conditionals_of_its_energy,
+    has_the_normaliser_of_quadrature,
+    draws_from_its_density,
+    is_convolved_when_noised,
+)

@@ -1,0 +1,97 @@
+"""The laws of an energy: its shape, its dtype and its derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ebmkit.chains.energy import frozen
+from ebmkit.contracts.kinds import Model
+from ebmkit.testing.case import Case
+from ebmkit.testing.law import Inapplicable, require
+from ebmkit.testing.laws.model.setting import SIGMA, network_of, output_of, require_ability, states_of, trainable
+from ebmkit.testing.oracles import generator, require_slope
+from ebmkit.testing.partner import build
+
+
+def gives_one_number_a_state(model: Model, case: Case) -> None:
+    """The network maps `(B, *event)` to `(B,)`, a score to the shape of x, finite, for B = 0, 1 and 7."""
+    module = build(model, case.event)
+    for n in (0, 1, 7):
+        x = states_of(model, case, n)
+        answer = output_of(model, module, x)
+        expected = (n,) if "energy" in model.offers else tuple(x.shape)
+        require(tuple(answer.shape) == expected, f"{n} states give shape {tuple(answer.shape)}, not {expected}")
+        require(bool(answer.isfinite().all()), f"energies are {answer.tolist()[:3]}")
+
+
+def treats_states_apart(model: Model, case: Case) -> None:
+    """The energy of a state does not depend on which others are in the batch."""
+    module, x = network_of(model, case), states_of(model, case)
+    with torch.no_grad():
+        together = output_of(model, module, x)
+        alone = torch.cat([output_of(model, module, row[None]) for row in x])
+    off = float((together - alone).abs().max())
+    require(off <= 1e-9 * (1 + float(alone.abs().max())), f"a state has an energy {off:.3g} apart when it is alone")
+
+
+def keeps_the_dtype(model: Model, case: Case) -> None:
+    """A network in float64 computes in float64, one in float32 in float32, whatever it was built in."""
+    for dtype in (torch.float32, torch.float64):
+        module: Any = build(model, case.event, dtype=torch.float32).to(dtype)
+        x = states_of(model, case, dtype=dtype)
+        found = {"its answer": output_of(model, module, x)}
+        if "gradient" in model.offers and model.conditioning is None:
+            with frozen(module) as energy:
+                found["its energy"], found["its gradient"] = energy.value_and_grad(x)
+        if "sample_exact" in model.offers:
+            found["an exact sample"] = module.sample_exact(3, generator(0))
+        if "conditionals" in model.offers:
+            found["log_odds"] = module.log_odds(x, module.blocks()[0])
+        if "log_z" in model.offers:
+            found["log_z"] = module.log_z()
+        if "noised" in model.offers:
+            found["its noised energy"] = module.noised(SIGMA)(x)
+        for name, value in found.items():
+            require(value.dtype == dtype, f"{name} is {value.dtype} from a network of {dtype}")
+
+
+def has_the_gradient_of_differences(model: Model, case: Case) -> None:
+    """dE/dx by autograd fits finite differences of the energy."""
+    require_ability(model, "gradient")
+    module, x = network_of(model, case), states_of(model, case, 3).requires_grad_()
+    (slope,) = torch.autograd.grad(output_of(model, module, x).sum(), x)
+    point = x.detach()
+    require_slope(lambda: output_of(model, module, point).sum(), [point], [slope], "dE/dx")
+
+
+def has_the_gradient_by_hand(model: Model, case: Case) -> None:
+    """`energy_and_grad`, where a network offers it, is the energy and its gradient by autograd, without a graph."""
+    module = network_of(model, case)
+    if not hasattr(module, "energy_and_grad"):
+        raise Inapplicable("it has no energy_and_grad")
+    x = states_of(model, case).requires_grad_()
+    expected = module(x)
+    (slope,) = torch.autograd.grad(expected.sum(), x)
+    with frozen(module) as energy:
+        value, gradient = energy.value_and_grad(x.detach())
+    require(gradient.shape == x.shape, f"the gradient has shape {tuple(gradient.shape)}, not {tuple(x.shape)}")
+    for name, ours, true in (("energy", value, expected), ("gradient", gradient, slope)):
+        off = float((ours - true).detach().abs().max())
+        require(off <= 1e-9 * (1 + float(true.detach().abs().max())), f"the {name} is off by {off:.3g}")
+        require(not ours.requires_grad, f"the {name} requires a gradient")
+
+
+def has_the_parameter_gradient_of_differences(model: Model, case: Case) -> None:
+    """dE/dtheta by autograd fits finite differences, over all parameters at once."""
+    module, x = network_of(model, case), states_of(model, case)
+    parameters = trainable(module)
+
+    def value() -> Tensor:
+        return output_of(model, module, x).mean()
+
+    slopes = torch.autograd.grad(value(), parameters, allow_unused=True)
+    filled = [torch.zeros_like(p) if slope is None else slope for p, slope in zip(parameters, slopes, strict=True)]
+    require_slope(value, parameters, filled, "dE/dtheta")

@@ -1,0 +1,145 @@
+"""The laws of what a model claims to know exactly: its units, conditionals, normaliser, draws and noised density."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ebmkit.chains.energy import Energy
+from ebmkit.contracts.kinds import Model
+from ebmkit.testing.case import Case
+from ebmkit.testing.law import Inapplicable, require
+from ebmkit.testing.laws.model.setting import SIGMA, VALUES, network_of, require_ability, states_of, train_a_little
+from ebmkit.testing.oracles import DRAWS, Quadrature, features, generator, integrate, require_means
+from ebmkit.testing.partner import build
+from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged
+
+#: Units whose states are gone through one by one.
+FEW = 16
+
+
+def _density(model: Model, module: nn.Module, case: Case) -> Quadrature:
+    """The model's own law: all of its states, or by quadrature in one and two dimensions."""
+    if model.space not in VALUES:
+        return integrate(lambda x: -module(x), case.event)
+    units = math.prod(case.event)
+    if units > FEW:
+        raise Inapplicable(f"{units} units have too many states to go through")
+    values = torch.tensor(VALUES[model.space], dtype=torch.float64)
+    x = torch.cartesian_prod(*[values] * units).view(-1, *case.event)
+    with torch.no_grad():
+        log_p = -module(x)
+    return Quadrature(x, log_p.softmax(0), float(log_p.logsumexp(0)), 0.0)
+
+
+def knows_the_values_of_its_units(model: Model, case: Case) -> None:
+    """A network on binary or spin states, or a part of it, has `unit_values`: (0, 1) or (-1, 1)."""
+    if model.space not in VALUES:
+        raise Inapplicable("its states are not discrete")
+    found = Energy(build(model, case.event)).unit_values
+    require(tuple(found) == VALUES[model.space], f"units of a {model.space} model are said to be {found}")
+
+
+def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
+    """log_odds is what the energy falls by when a unit goes up, and does not depend on others of its block; the blocks
+    hold each unit once."""
+    require_ability(model, "conditionals")
+    module, x = network_of(model, case), states_of(model, case)
+    units, (low, high) = math.prod(case.event), VALUES[model.space]
+    sites = torch.arange(units).flip(0)[::2]  # every second one, from the last to the first
+    with torch.no_grad():
+        claimed = module.log_odds(x, sites)
+        require(claimed.shape == (len(x), len(sites)), f"log_odds of {len(sites)} units has {tuple(claimed.shape)}")
+        for k, site in enumerate(sites.tolist()):
+            at = [_with(x, site, value) for value in (low, high)]
+            off = float((claimed[:, k] - (module(at[0]) - module(at[1]))).abs().max())
+            require(off <= 1e-9 * (1 + float(claimed.abs().max())), f"log_odds is {off:.3g} off what energies say")
+        blocks = module.blocks()
+        held = torch.cat(list(blocks)).sort().values.tolist()
+        require(held == list(range(units)), f"the blocks hold units {held[:5]}..., and there are {units}")
+        for block in blocks:
+            others = x.clone()
+            others.flatten(1)[:, block] = low + high - others.flatten(1)[:, block]
+            off = float((module.log_odds(others, block) - module.log_odds(x, block)).abs().max())
+            require(off <= 1e-9, f"units of a block move each other's log odds by {off:.3g}")
+
+
+def _with(x: Tensor, site: int, value: float) -> Tensor:
+    """The states with one unit set to a value."""
+    x = x.clone()
+    x.view(len(x), -1)[:, site] = value
+    return x
+
+
+def has_the_normaliser_of_quadrature(model: Model, case: Case) -> None:
+    """log_z is the log of the integral of exp(-E), before and after training, in one and two dimensions; of discrete
+    states it is the log of the sum."""
+    require_ability(model, "log_z")
+    module: Any = build(model, case.event)
+    for trained in (False, True):
+        claimed, exact = float(module.log_z().detach()), _density(model, module, case)
+        off, when = abs(claimed - exact.log_z), "after training" if trained else "at the beginning"
+        require(off <= 1e-6 + exact.error, f"log_z {when} is {claimed:.9g}, quadrature says {exact.log_z:.9g}")
+        train_a_little(module)
+
+
+def draws_from_its_density(model: Model, case: Case) -> None:
+    """Exact samples have the shape of states and the density exp(-E) / Z, at a false-alarm rate of 1e-6.
+
+    In one and two dimensions, and on discrete states, the means of waves are those of quadrature or of the sum. In
+    more dimensions, Stein's identity holds along them: E[w_k' grad f - f dE/dx_k] = 0 for each wave f and its own
+    direction k.
+    """
+    require_ability(model, "sample_exact")
+    module = network_of(model, case)
+    with no_global_randomness():
+        x = module.sample_exact(DRAWS, generator(5))
+    require(tuple(x.shape) == (DRAWS, *case.event), f"{DRAWS} draws have shape {tuple(x.shape)}")
+    require_same_bits(x, module.sample_exact(DRAWS, generator(5)), "draws from one seed")
+    if math.prod(case.event) <= 2 or model.space in VALUES:
+        exact = _density(model, module, case)
+        require_means(features(x), exact.mean(features(exact.x)), "the mean of a wave over exact draws")
+    else:
+        require_ability(model, "gradient")
+        require_means(_stein(module, x), torch.zeros(12, dtype=torch.float64), "Stein's identity")
+
+
+def _stein(module: nn.Module, x: Tensor) -> Tensor:
+    """Twelve functions of states whose mean is zero if the states have the density exp(-E) / Z."""
+    x = x.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(module(x).sum(), x)
+    waves = features(x)
+    terms = []
+    for k in range(waves.shape[1]):
+        (ripple,) = torch.autograd.grad(waves[:, k].sum(), x, retain_graph=True)
+        axis = k % ripple[0].numel()
+        terms.append(ripple.flatten(1)[:, axis] - waves[:, k] * slope.flatten(1)[:, axis])
+    return torch.stack(terms, 1).detach()
+
+
+def is_convolved_when_noised(model: Model, case: Case) -> None:
+    """noised(sigma) is another model, with the density of x + sigma xi: by quadrature in one and two dimensions, by
+    samples in more."""
+    require_ability(model, "noised")
+    module = network_of(model, case)
+    with unchanged(module):
+        train_a_little(module.noised(SIGMA))
+    noised = module.noised(SIGMA)
+    if math.prod(case.event) > 2:
+        require_ability(model, "sample_exact")
+        x = module.sample_exact(DRAWS, generator(5))
+        x = x + SIGMA * torch.empty_like(x).normal_(generator=generator(6))
+        require_means(_stein(noised, x), torch.zeros(12, dtype=torch.float64), "Stein's identity for noised draws")
+        return
+    exact = integrate(lambda points: -module(points), case.event)
+    y = states_of(model, case, 10)
+    squares = torch.cdist(y.flatten(1), exact.x.flatten(1)).square()
+    width = math.prod(case.event) / 2 * math.log(2 * math.pi * SIGMA**2)
+    true = (exact.weights.log() - squares / (2 * SIGMA**2)).logsumexp(1) - width
+    off = -noised(y).detach() - true
+    # Without log_z the energy is known up to a constant.
+    worst = float((off - (noised.log_z().detach() if "log_z" in model.offers else off.mean())).abs().max())
+    require(worst <= 1e-6 + exact.error, f"its log density is off by {worst:.3g} from the convolution by quadrature")

@@ -1,0 +1,58 @@
+"""What the laws of models are tried on: states, a network, and what it answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ebmkit.contracts.kinds import Model
+from ebmkit.testing.case import Case
+from ebmkit.testing.law import Inapplicable
+from ebmkit.testing.oracles import generator
+from ebmkit.testing.partner import build, states
+
+#: A noise level, for what takes one.
+SIGMA = 0.7
+
+#: The values of a unit, by space.
+VALUES = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}
+
+
+def states_of(model: Model, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
+    return states(model.space, n, case.event, generator(1), dtype)
+
+
+def output_of(model: Model, module: nn.Module, x: Tensor) -> Tensor:
+    """Energies or scores, at one noise level where the network takes one."""
+    conditioning = () if model.conditioning is None else (x.new_full((len(x),), SIGMA),)
+    answer: Tensor = module(x, *conditioning)
+    return answer
+
+
+def require_ability(model: Model, ability: str) -> None:
+    if ability not in model.offers:
+        raise Inapplicable(f"it does not offer {ability}")
+
+
+def trainable(module: nn.Module) -> list[Tensor]:
+    found: list[Tensor] = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    if not found:
+        raise Inapplicable("nothing in it is trained")
+    return found
+
+
+def network_of(model: Model, case: Case) -> Any:
+    """A network whose parameters have moved, as training moves them: what holds at the beginning only is caught."""
+    module = build(model, case.event)
+    train_a_little(module)
+    return module
+
+
+def train_a_little(module: nn.Module) -> None:
+    rng = generator(9)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            size = max(0.1, float(parameter.square().mean().sqrt()))
+            parameter.add_(torch.randn(parameter.shape, generator=rng, dtype=parameter.dtype), alpha=0.2 * size)
