@@ -67,7 +67,7 @@ def check(tree: Node, registry: Registry, *, default_name: str = "experiment") -
     if checker.mistakes:
         raise Mistakes(checker.mistakes)
     assert isinstance(spec, Spec)
-    return Checked(spec, tree, checker.checked_parts)
+    return Checked(spec, tree, {key: part for key, part in checker.checked_parts.items() if part is not None})
 
 
 class _Checker:
@@ -80,7 +80,7 @@ class _Checker:
         self.registry = registry
         self.mistakes: list[EbmkitError] = []
         self.parts = self._mapping("parts")
-        self.checked_parts: dict[tuple[str, str], Component] = {}
+        self.checked_parts: dict[tuple[str, str], Component | None] = {}  # None: it has mistakes
         self.open_parts: list[str] = []  # those whose check is under way, to notice a circle
         self.used_parts: set[str] = set()
         self.absent_plugins: set[str] = set()
@@ -172,8 +172,9 @@ class _Checker:
 
     # Components -------------------------------------------------------------------------------------------------------
 
-    def check_component(self, kind: str, value: Any) -> Component | None:
-        """Called by pydantic wherever an annotation names a kind."""
+    def check_component(self, kind: str, value: Any) -> Component:
+        """Called by pydantic wherever an annotation names a kind. Gives a whole component or raises: a component around
+        one that is missing would find mistakes that are none."""
         if isinstance(value, str) and value.startswith("$"):
             return self._part(kind, value[1:])
         if isinstance(value, str):
@@ -185,7 +186,7 @@ class _Checker:
         if not isinstance(name, str):
             raise _at(self._useless(kind, value, name), *(["use"] if "use" in value else []))
         if name.partition(".")[0] in self.absent_plugins and "." in name:
-            return None  # said once, where `plugins:` asks for it
+            raise _reported()  # where `plugins:` asks for it
         try:
             cls = self.registry.find(kind, name)
         except EbmkitError as error:
@@ -223,8 +224,8 @@ class _Checker:
         except Exception as error:  # a component's own check may raise anything
             raise _at(Refused(f"{owner}: {type(error).__name__}: {error}")) from error
 
-    def _part(self, kind: str, name: str) -> Component | None:
-        """The shared object behind `$name`: checked once, and its mistakes are shown where it is written."""
+    def _part(self, kind: str, name: str) -> Component:
+        """The shared object that `$name` refers to: checked once, and its mistakes are shown where it is written."""
         if name not in self.parts:
             meant = nearest(name, self.parts)
             self.used_parts.update({meant} if meant else ())  # misspelt, so not unused as well
@@ -237,7 +238,7 @@ class _Checker:
         self.used_parts.add(name)
         other = next((known for part, known in self.checked_parts if part == name and known != kind), None)
         if other and self.checked_parts[name, other] is None:
-            return None  # it is wrong already, and that was said
+            raise _reported()
         if other:
             raise _at(UnknownPart(f"the part '{name}' is {a(other)} elsewhere, and one object cannot be {a(kind)} too"))
         if (name, kind) not in self.checked_parts:
@@ -245,7 +246,9 @@ class _Checker:
             found = self.validate(_kind_adapter(kind), self.parts[name].plain(), owner="", prefix=("parts", name))
             self.open_parts.pop()
             self.checked_parts[name, kind] = found
-        return self.checked_parts[name, kind]
+        if (part := self.checked_parts[name, kind]) is None:
+            raise _reported()
+        return part
 
     # From pydantic's locations to places ------------------------------------------------------------------------------
 
@@ -257,7 +260,8 @@ class _Checker:
             return self._construct(target, value, owner)
         except ValidationError as error:
             for line in error.errors(include_url=False, include_input=False):
-                self.mistakes.append(self._located(line["ctx"][FOUND], (*prefix, *line["loc"])))
+                if (found := line["ctx"][FOUND]) is not None:
+                    self.mistakes.append(self._located(found, (*prefix, *line["loc"])))
             return None
 
     def _located(self, found: Found, path: Path) -> EbmkitError:
@@ -269,10 +273,17 @@ class _Checker:
 
 def _at(mistake: EbmkitError, *path: str | int) -> ValidationError:
     """A mistake on its way through pydantic, which puts the path of the component in front."""
-    return ValidationError.from_exception_data(
-        "component",
-        [InitErrorDetails(type=PydanticCustomError("ebmkit", "", {FOUND: Found(mistake)}), loc=path, input=None)],
-    )
+    return _carrier(Found(mistake), *path)
+
+
+def _reported() -> ValidationError:
+    """For a component that cannot be made because of a mistake that was filed elsewhere."""
+    return _carrier(None)
+
+
+def _carrier(found: Found | None, *path: str | int) -> ValidationError:
+    custom = PydanticCustomError("ebmkit", "", {FOUND: found})
+    return ValidationError.from_exception_data("component", [InitErrorDetails(type=custom, loc=path, input=None)])
 
 
 @cache

@@ -17,7 +17,7 @@ from ebmkit.language.text import show
 from ebmkit.registry import words as describe
 from ebmkit.registry.spelling import nearest
 
-#: Under this name a pydantic error carries ours.
+#: Under this name a pydantic error carries ours, or None where it was filed elsewhere.
 FOUND = "found"
 
 
@@ -29,7 +29,7 @@ class Found:
     at_key: bool = False
 
 
-def translate(error: ValidationError, cls: type[Any], value: Any, owner: str) -> Iterator[tuple[Path, Found]]:
+def translate(error: ValidationError, cls: type[Any], value: Any, owner: str) -> Iterator[tuple[Path, Found | None]]:
     """The mistakes in `value`, which was to become a `cls`, each with its path inside `value`."""
     lines = _best_branches(error.errors(include_url=False)[:MOST], value)
     for line in lines:
@@ -151,7 +151,9 @@ def _belongs_elsewhere(name: str, target: type[Any]) -> str:
     return ""
 
 
-def _wrong_value(path: Path, lines: list[Any], cls: type[Any], value: Any, owner: str) -> Iterator[tuple[Path, Found]]:
+def _wrong_value(
+    path: Path, lines: list[Any], cls: type[Any], value: Any, owner: str
+) -> Iterator[tuple[Path, Found | None]]:
     """What is wrong with one value; several lines are the branches of one union."""
     ours = [line for line in lines if line["type"] == "ebmkit"]
     if ours:  # a component inside, already in our words

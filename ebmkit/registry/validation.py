@@ -157,10 +157,12 @@ def _class_trouble(cls: Any) -> str:
 
 def _without_annotation(cls: type[Component]) -> str | None:
     """A class attribute that was probably meant as a parameter; what the kind itself declares may be set plainly."""
-    annotated = inspect.get_annotations(cls)
+    kind = KINDS[cls.component_kind]
+    # What the kind leaves open (`count: int`) is no attribute of it, but is declared there all the same.
+    annotated = {name for base in (cls, *kind.__mro__) for name in inspect.get_annotations(base)}
     for name, value in list(vars(cls).items()):
         plain = not (callable(value) or isinstance(value, (property, classmethod, staticmethod)))
-        declared = name in annotated or hasattr(KINDS[cls.component_kind], name) or name.startswith(("_", "component_"))
+        declared = name in annotated or hasattr(kind, name) or name.startswith(("_", "component_"))
         if plain and not declared:
             return name
     return None
