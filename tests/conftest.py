@@ -1,8 +1,43 @@
 """What several folders of tests share."""
 
+import logging
 import textwrap
+import warnings
+from collections.abc import Iterator
 
 import pytest
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """The machine may have others to serve, and sums of one thread are the same everywhere."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def precise(one_thread) -> Iterator[None]:
+    """Float64: oracles are compared to many digits."""
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.fixture(scope="session")
+def arviz():
+    """arviz where it is installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it announces its next version
+        found = pytest.importorskip("arviz", "0.23", reason="arviz 0.23 is a dev dependency: pip install -e '.[dev]'")
+    logging.getLogger("arviz").setLevel(logging.ERROR)  # it also tells of every chain that is too short
+    return found
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Bugs planted in memory: a module is loaded with a piece of its text replaced, and everything that imports it anew.
 
     with planted("components/samplers/hmc.py", "eps = state.step_size\\n", "eps = 2 * state.step_size\\n"):
-        import_module("test_continuous_samplers").test_the_target_is_stationary("hmc", "plane")
+        import_module("tests.statistics.test_continuous_samplers").test_the_target_is_stationary("hmc", "plane")
 
 No file is written. Behind the block every module is the one that it was before. A proof is a test of this repository
 with one of its cases: it catches a bug by failing.
@@ -25,7 +25,7 @@ import pytest
 PACKAGE = Path(find_spec("ebmkit").submodule_search_locations[0])
 TESTS = Path(__file__).parent
 #: Folders of tests that serve as proofs.
-PROOFS = ("components", "engine", "statistics")
+PROOFS = ("chains", "components", "engine", "maths", "statistics")
 #: How a proof fails.
 FAILED = AssertionError, pytest.fail.Exception
 
@@ -54,12 +54,12 @@ class Proof(NamedTuple):
 
 
 def proof(module: str, function: str, *arguments: Any, to_the_letter: bool = False) -> Proof:
-    """A test and its arguments. Those that are functions are called with the module, for what it holds."""
+    """A test, of a module below `tests`, and its arguments: functions are called with the module, for what it holds."""
 
     def run_in(loaded: ModuleType) -> None:
         getattr(loaded, function)(*(given(loaded) if callable(given) else given for given in arguments))
 
-    return Proof(module, run_in, to_the_letter, f"{module}.{function}")
+    return Proof(f"tests.{module}", run_in, to_the_letter, f"{module}.{function}")
 
 
 def name_of(plant: Planted) -> str:
@@ -140,9 +140,8 @@ class Planter(MetaPathFinder, InspectLoader):
 def modules_by_path() -> dict[Path, str]:
     """Every module of the package and of its proofs, by file."""
     found = {path: _dotted(path.relative_to(PACKAGE.parent)) for path in PACKAGE.rglob("*.py")}
-    for path in (path for folder in PROOFS for path in (TESTS / folder).glob("*.py")):
-        in_package = (path.parent / "__init__.py").exists()
-        found[path] = _dotted(path.relative_to(TESTS)) if in_package else path.stem
+    for path in (path for folder in PROOFS for path in (TESTS / folder).rglob("*.py")):
+        found[path] = _dotted(path.relative_to(TESTS.parent))
     return {path: name for path, name in found.items() if path.stem != "conftest"}
 
 
@@ -163,18 +162,24 @@ def importers(name: str) -> frozenset[str]:
 @cache
 def imports() -> dict[str, set[str]]:
     """What every module imports when it is loaded."""
-    return {name: set(_imported(ast.parse(path.read_text("utf-8")))) for path, name in modules_by_path().items()}
+    return {
+        name: set(_imported(ast.parse(path.read_text("utf-8")), path.parent))
+        for path, name in modules_by_path().items()
+    }
 
 
-def _imported(node: ast.AST) -> Iterator[str]:
+def _imported(node: ast.AST, folder: Path) -> Iterator[str]:
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.Import(names):
                 yield from (alias.name for alias in names)
-            case ast.ImportFrom(module=str(module), names=names):
+            case ast.ImportFrom(module=module, names=names, level=level):
+                if level:  # relative to a folder of tests: the package has no such import
+                    above = _dotted([folder, *folder.parents][level - 1].relative_to(TESTS.parent))
+                    module = f"{above}.{module}" if module else above
                 yield module
                 yield from (f"{module}.{alias.name}" for alias in names)
             case ast.FunctionDef() | ast.If(test=ast.Name("TYPE_CHECKING")):
                 pass
             case _:
-                yield from _imported(child)
+                yield from _imported(child, folder)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from planted import GENERATOR
 
 from ebmkit.cli import group
 from ebmkit.errors import EbmkitError, Mistakes
@@ -17,6 +16,7 @@ from ebmkit.language.plan import resolved_yaml
 from ebmkit.language.text import MAX_BYTES, MAX_DEPTH, MAX_NODES, parse, read
 from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
+from tests.planted import GENERATOR
 
 
 def tree(text):

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import torch
 
-from components.oracles import random_covariance, rows
 from ebmkit.chains.energy import Energy
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.kinds import Schedule
+from tests.components.oracles import random_covariance, rows
 
 
 class Process(NamedTuple):

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
-from components.oracles import generator, random_covariance, rows
 from ebmkit.components.models.nets.conditional import Conditional
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.schedules.constant import Constant
@@ -15,6 +14,7 @@ from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.linear import Linear
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
+from tests.components.oracles import generator, random_covariance, rows
 
 #: One of each, with no parameter that is 1 and could be forgotten.
 SIGMAS = [Constant(sigma=0.3), Geometric(sigma_max=4.0, sigma_min=0.05, count=5), Linear(sigma_max=3.0, count=4)]

@@ -1,4 +1,4 @@
-"""How each built-in component is named and documented. What it does is the business of `tests/laws`."""
+"""How each built-in component is named and documented. What it does is the business of `tests/testing/laws`."""
 
 import dataclasses
 import re

@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 
-from components.oracles import generator, random_covariance
 from ebmkit.chains.context import Context
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.data import DataStart
@@ -34,6 +33,7 @@ from ebmkit.engine.run_view import View
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.load import load_spec
+from tests.components.oracles import generator, random_covariance
 
 CPU = torch.device("cpu")
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from diagnostics.chains import autoregressive, normal, repeated, uniform
 from ebmkit.diagnostics.autocorrelation import autocorrelation
 from ebmkit.diagnostics.ess import ess_bulk, ess_mean, ess_tail
 from ebmkit.diagnostics.mcse import mcse_mean
 from ebmkit.diagnostics.rhat import rhat
+from tests.diagnostics.chains import autoregressive, normal, repeated, uniform
 
 FIGURES = {
     "rhat": (rhat, lambda az, x: az.rhat(x)),

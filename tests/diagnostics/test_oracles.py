@@ -10,7 +10,6 @@ from statistics import NormalDist
 import pytest
 import torch
 
-from diagnostics.chains import autoregressive, normal, uniform
 from ebmkit.diagnostics import coordinates
 from ebmkit.diagnostics.autocorrelation import autocorrelation, autocovariance
 from ebmkit.diagnostics.ess import ess_bulk, ess_mean, ess_tail
@@ -19,6 +18,7 @@ from ebmkit.diagnostics.ranks import folded, normal_scores, quantiles
 from ebmkit.diagnostics.rhat import rhat
 from ebmkit.diagnostics.split import split
 from ebmkit.testing.device import pretended_device
+from tests.diagnostics.chains import autoregressive, normal, uniform
 
 FIGURES = [rhat, ess_bulk, ess_tail, ess_mean, mcse_mean]
 figures = pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.__name__)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsp import LanguageServer, Mark
+
+from tests.editor.lsp import LanguageServer, Mark
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "yaml-language-server"

@@ -84,15 +84,15 @@ def test_torch_is_never_imported(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from click.testing import CliRunner\n"
         "from ebmkit.cli import group\n"
-        "from hostile.table import read_table\n"
+        "from tests.hostile.table import read_table\n"
         "for number, case in enumerate(read_table()):\n"
         "    folder = Path(sys.argv[2], str(number)); folder.mkdir()\n"
         "    result = CliRunner().invoke(group, ['run', case.write(folder), *case.arguments()])\n"
         "    assert result.exit_code == case.exit_status, case.title\n"
         "assert 'torch' not in sys.modules\n"
     )
-    tests = Path(__file__).parents[1]
-    subprocess.run([sys.executable, "-c", program, str(tests), str(tmp_path)], check=True, cwd=tmp_path)
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", program, str(root), str(tmp_path)], check=True, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("case", [CASES[0], CASES[len(CASES) // 2], CASES[-1]], ids=lambda case: case.title)

@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 import torch
-from components.oracles import generator, random_covariance, rows
 from torch import Tensor, nn
 
 from ebmkit.chains.chain import Chain, run_chain
@@ -17,6 +16,7 @@ from ebmkit.components.models.banana import Banana
 from ebmkit.components.models.funnel import Funnel
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.gaussian_mixture import GaussianMixture
+from tests.components.oracles import generator, random_covariance, rows
 
 #: Chains, and fresh draws. A difference of 0.01 between two distribution functions does not escape them.
 DRAWS = 200_000

@@ -5,48 +5,60 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from planting import Planted, Proof, proof
+from tests.planting import Planted, Proof, proof
 
 # Proofs: of laws first, then to the letter ----------------------------------------------------------------------------
 
 
 def stationary(name: str, target: str) -> Proof:
-    return proof("test_continuous_samplers", "test_the_target_is_stationary", name, target)
+    return proof("statistics.test_continuous_samplers", "test_the_target_is_stationary", name, target)
 
 
 def walls(sampler: Callable[[ModuleType], Any]) -> Proof:
     function = "test_proposals_without_a_finite_energy_are_refused_and_counted"
-    return proof("test_continuous_samplers", function, sampler, (1, 2, 2), math.nan)
+    return proof("statistics.test_continuous_samplers", function, sampler, (1, 2, 2), math.nan)
 
 
 def biased(name: str) -> Proof:
     kind, parameters, T, momentum = ((lambda module, i=i: module.BIASED[name][i]) for i in range(4))
-    return proof("test_continuous_samplers", "test_the_biased_law_is_stationary", (10,), kind, parameters, T, momentum)
+    return proof(
+        "statistics.test_continuous_samplers",
+        "test_the_biased_law_is_stationary",
+        (10,),
+        kind,
+        parameters,
+        T,
+        momentum,
+    )
 
 
 def orbit(case: str) -> Proof:
     function = "test_trajectories_are_those_of_the_oracle"
-    return proof("test_nuts", function, lambda module: module.CASES[case], to_the_letter=True)
+    return proof("statistics.test_nuts", function, lambda module: module.CASES[case], to_the_letter=True)
 
 
 def table(model: str, scan: str, temperature: float) -> Proof:
     function = "test_chains_that_begin_in_the_target_stay_in_it"
-    return proof("test_discrete_samplers", function, model, scan, temperature)
+    return proof("statistics.test_discrete_samplers", function, model, scan, temperature)
 
 
 def second_order(masses: str) -> Proof:
     function = "test_the_energy_error_is_of_second_order"
     return proof(
-        "test_continuous_samplers", function, "plane", lambda module: module.MASSES[masses], to_the_letter=True
+        "statistics.test_continuous_samplers",
+        function,
+        "plane",
+        lambda module: module.MASSES[masses],
+        to_the_letter=True,
     )
 
 
 def underdamped(function: str, *arguments: Any, to_the_letter: bool = False) -> Proof:
-    return proof("components.test_underdamped_langevin", function, *arguments, to_the_letter=to_the_letter)
+    return proof("components.samplers.test_underdamped_langevin", function, *arguments, to_the_letter=to_the_letter)
 
 
 def warm(function: str, *arguments: Any, to_the_letter: bool = False) -> Proof:
-    return proof("engine.test_warmup", function, *arguments, to_the_letter=to_the_letter)
+    return proof("chains.test_warmup", function, *arguments, to_the_letter=to_the_letter)
 
 
 BATTERIES: dict[str, list[Proof]] = {
@@ -56,17 +68,17 @@ BATTERIES: dict[str, list[Proof]] = {
         stationary("hot walk", "two modes"),
         stationary("independent", "image"),
         walls(lambda module: module.Metropolis(steps=4, scale=0.5)),
-        proof("test_discrete_samplers", "test_a_walk_on_a_few_numbers"),
-        proof("components.test_metropolis", "test_the_energy_of_a_state_is_carried_along", (2,), None),
+        proof("statistics.test_discrete_samplers", "test_a_walk_on_a_few_numbers"),
+        proof("components.samplers.test_metropolis", "test_the_energy_of_a_state_is_carried_along", (2,), None),
     ],
     "langevin": [
         biased("langevin"),
         biased("hot langevin"),
-        proof("components.test_langevin", "test_stationary_variance_is_the_biased_one"),
-        proof("components.test_langevin", "test_clamp_keeps_positions_inside"),
-        proof("test_gaps", "test_a_clamp_does_not_bring_back_what_ran_away", (1,)),
+        proof("components.samplers.test_langevin", "test_stationary_variance_is_the_biased_one"),
+        proof("components.samplers.test_langevin", "test_clamp_keeps_positions_inside"),
+        proof("statistics.test_gaps", "test_a_clamp_does_not_bring_back_what_ran_away", (1,)),
         proof(
-            "components.test_langevin",
+            "components.samplers.test_langevin",
             "test_without_noise_it_is_gradient_descent_with_a_clipped_norm",
             (1, 4, 4),
             to_the_letter=True,
@@ -78,9 +90,9 @@ BATTERIES: dict[str, list[Proof]] = {
         stationary("hot mala, masses", "image"),
         stationary("cold mala, matrix", "ten"),
         walls(lambda module: module.MALA(steps=4, step_size=0.1)),
-        proof("components.test_mala", "test_energy_and_gradient_are_carried_along", (2,)),
+        proof("components.samplers.test_mala", "test_energy_and_gradient_are_carried_along", (2,)),
         proof(
-            "components.test_mala",
+            "components.samplers.test_mala",
             "test_one_step_is_the_formula",
             (2,),
             lambda module: module.MASSES["matrix"],
@@ -95,18 +107,18 @@ BATTERIES: dict[str, list[Proof]] = {
         stationary("hmc, matrix", "ten"),
         stationary("cold hmc, matrix", "two modes"),
         walls(lambda module: module.HMC(steps=4, step_size=0.2, leapfrog_steps=3)),
-        proof("components.test_hmc", "test_one_gradient_a_leapfrog_step", (2,), 0.3),
+        proof("components.samplers.test_hmc", "test_one_gradient_a_leapfrog_step", (2,), 0.3),
         second_order("one mass"),
         second_order("masses"),
-        proof("components.test_hmc", "test_one_step_is_the_algorithm", (10,), True, to_the_letter=True),
+        proof("components.samplers.test_hmc", "test_one_step_is_the_algorithm", (10,), True, to_the_letter=True),
     ],
     "nuts": [
         stationary("nuts", "line"),
         stationary("nuts", "plane"),
         stationary("cold nuts, matrix", "mixture"),
         stationary("hot nuts, masses", "two modes"),
-        proof("test_nuts", "test_walls_cut_the_target_off"),
-        proof("components.test_nuts", "test_masses_are_a_change_of_coordinates", False),
+        proof("statistics.test_nuts", "test_walls_cut_the_target_off"),
+        proof("components.samplers.test_nuts", "test_masses_are_a_change_of_coordinates", False),
         orbit("line"),
         orbit("plane"),
         orbit("banana"),
@@ -122,10 +134,16 @@ BATTERIES: dict[str, list[Proof]] = {
         table("image", "fixed", 1.5),
         table("lattice", "block", 1.5),
         table("lattice", "random", 1.5),
-        proof("test_discrete_samplers", "test_chains_come_from_everywhere_to_everywhere", "fixed"),
-        proof("test_discrete_samplers", "test_a_random_sweep_is_reversible", "three spins", 0.6, to_the_letter=True),
+        proof("statistics.test_discrete_samplers", "test_chains_come_from_everywhere_to_everywhere", "fixed"),
         proof(
-            "test_discrete_samplers",
+            "statistics.test_discrete_samplers",
+            "test_a_random_sweep_is_reversible",
+            "three spins",
+            0.6,
+            to_the_letter=True,
+        ),
+        proof(
+            "statistics.test_discrete_samplers",
             "test_a_fixed_sweep_is_the_product_of_its_draws",
             "three spins",
             1.7,
@@ -135,31 +153,50 @@ BATTERIES: dict[str, list[Proof]] = {
     "gibbs_with_gradients": [
         table("image", "gradients", 1.5),
         table("torus", "gradients", 1.0),
-        proof("test_discrete_samplers", "test_what_is_cached_is_that_of_where_the_chain_stands"),
-        proof("components.test_gibbs", "test_energy_and_gradient_go_along_with_the_position", (2,)),
-        proof("test_gaps", "test_flips_to_where_there_is_no_energy_are_refused_and_counted", (0.0, 1.0), math.nan),
+        proof("statistics.test_discrete_samplers", "test_what_is_cached_is_that_of_where_the_chain_stands"),
+        proof("components.samplers.test_gibbs", "test_energy_and_gradient_go_along_with_the_position", (2,)),
         proof(
-            "test_discrete_samplers",
+            "statistics.test_gaps",
+            "test_flips_to_where_there_is_no_energy_are_refused_and_counted",
+            (0.0, 1.0),
+            math.nan,
+        ),
+        proof(
+            "statistics.test_discrete_samplers",
             "test_gradients_propose_and_energies_decide",
             "crooked spins",
             2.3,
             to_the_letter=True,
         ),
     ],
-    "exact": [proof("test_discrete_samplers", "test_exact_draws_have_the_law_of_the_table", "three spins")],
+    "exact": [proof("statistics.test_discrete_samplers", "test_exact_draws_have_the_law_of_the_table", "three spins")],
     "parallel_tempering": [
-        proof("engine.test_heated_energy", "test_every_row_is_divided_by_its_own_temperature", (3,)),
-        proof("test_parallel_tempering", "test_gaussians_are_stationary_at_every_temperature", "metropolis", (2,)),
-        proof("test_parallel_tempering", "test_gaussians_are_stationary_at_every_temperature", "mala", (2,)),
+        proof("chains.test_heated_energy", "test_every_row_is_divided_by_its_own_temperature", (3,)),
         proof(
-            "components.test_parallel_tempering",
+            "statistics.test_parallel_tempering",
+            "test_gaussians_are_stationary_at_every_temperature",
+            "metropolis",
+            (2,),
+        ),
+        proof(
+            "statistics.test_parallel_tempering",
+            "test_gaussians_are_stationary_at_every_temperature",
+            "mala",
+            (2,),
+        ),
+        proof(
+            "components.samplers.test_parallel_tempering",
             "test_a_replica_without_a_finite_energy_is_not_exchanged_but_counted",
             math.nan,
         ),
-        proof("components.test_parallel_tempering", "test_every_replica_has_the_energy_of_its_temperature", (2,)),
-        proof("test_parallel_tempering", "test_a_whole_step_around_gibbs", 2, 2, "fixed"),
         proof(
-            "test_parallel_tempering",
+            "components.samplers.test_parallel_tempering",
+            "test_every_replica_has_the_energy_of_its_temperature",
+            (2,),
+        ),
+        proof("statistics.test_parallel_tempering", "test_a_whole_step_around_gibbs", 2, 2, "fixed"),
+        proof(
+            "statistics.test_parallel_tempering",
             "test_exchanges_are_those_of_the_papers_and_in_detailed_balance",
             3,
             1,
@@ -167,12 +204,12 @@ BATTERIES: dict[str, list[Proof]] = {
         ),
     ],
     "chains": [
-        proof("components.test_conv", "test_baked_is_unbaked_to_the_last_bit"),
-        proof("engine.test_draws", "test_which_states_are_kept", (2,)),
+        proof("components.models.test_conv", "test_baked_is_unbaked_to_the_last_bit"),
+        proof("chains.test_draws", "test_which_states_are_kept", (2,)),
     ],
     "warm-up": [
         warm("test_draws_behind_a_warm_up_are_exact", lambda module: module.SAMPLERS["mala"]),
-        proof("test_nuts", "test_chains_from_elsewhere_find_the_moments", ("gaussian", (10,), {})),
+        proof("statistics.test_nuts", "test_chains_from_elsewhere_find_the_moments", ("gaussian", (10,), {})),
         warm("test_the_target_acceptance_is_reached", lambda module: module.SAMPLERS["hmc"], 1e-3, 0.9),
         warm(
             "test_the_metric_finds_the_variances_of_a_badly_scaled_gaussian",
@@ -181,15 +218,15 @@ BATTERIES: dict[str, list[Proof]] = {
         ),
         *(warm("test_short_warm_ups_end_well", steps) for steps in (20, 40, 60)),
         warm("test_a_bent_target_and_few_chains"),
-        proof("test_gaps", "test_draws_come_from_a_chain_that_no_longer_changes"),
+        proof("statistics.test_gaps", "test_draws_come_from_a_chain_that_no_longer_changes"),
         warm("test_nothing_changes_behind_a_warm_up", lambda module: module.SAMPLERS["hmc"]),
         warm("test_dual_averaging_is_the_recursion_of_its_paper", to_the_letter=True),
     ],
     "starts": [
-        proof("components.test_inits", "test_a_fraction_r_is_restarted"),
-        proof("components.test_inits", "test_slots_are_distinct_and_equally_likely"),
-        proof("components.test_inits", "test_kept_chains_go_back_to_the_slots_they_came_from"),
-        proof("components.test_inits", "test_data_starts_are_copies_of_the_batch"),
+        proof("components.inits.test_inits", "test_a_fraction_r_is_restarted"),
+        proof("components.inits.test_inits", "test_slots_are_distinct_and_equally_likely"),
+        proof("components.inits.test_inits", "test_kept_chains_go_back_to_the_slots_they_came_from"),
+        proof("components.inits.test_inits", "test_data_starts_are_copies_of_the_batch"),
     ],
 }
 

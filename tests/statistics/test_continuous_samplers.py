@@ -6,16 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from components.oracles import FALSE_ALARM, assert_follows, generator, normal_cdf, random_covariance, rows
-from exact_start import (
-    TARGETS,
-    dimension,
-    kolmogorov,
-    module_of,
-    p_values,
-    run_from_exact_draws,
-    two_sample_p_value,
-)
 from torch import nn
 
 from ebmkit.chains.chain import run_chain
@@ -30,6 +20,16 @@ from ebmkit.components.samplers.mass import mass_of
 from ebmkit.components.samplers.metropolis import Metropolis
 from ebmkit.components.samplers.nuts import NUTS
 from ebmkit.components.samplers.underdamped_langevin import UnderdampedLangevin, UnderdampedState
+from tests.components.oracles import FALSE_ALARM, assert_follows, generator, normal_cdf, random_covariance, rows
+from tests.statistics.exact_start import (
+    TARGETS,
+    dimension,
+    kolmogorov,
+    module_of,
+    p_values,
+    run_from_exact_draws,
+    two_sample_p_value,
+)
 
 shapes = pytest.mark.parametrize("event", [(1,), (2,), (10,), (1, 3, 3)], ids=str)
 

@@ -6,17 +6,6 @@ from itertools import product
 import pytest
 import torch
 from torch import nn
-from transitions import (
-    Dice,
-    Uniform,
-    balance_error,
-    every_state,
-    number,
-    outcomes,
-    rows,
-    stationary_error,
-    transition_matrix,
-)
 
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import frozen
@@ -27,6 +16,17 @@ from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
 from ebmkit.components.samplers.metropolis import Metropolis
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
+from tests.statistics.transitions import (
+    Dice,
+    Uniform,
+    balance_error,
+    every_state,
+    number,
+    outcomes,
+    rows,
+    stationary_error,
+    transition_matrix,
+)
 
 #: What rounding may leave of an equality between probabilities.
 EXACT = 1e-12

@@ -4,10 +4,7 @@ import math
 
 import pytest
 import torch
-from components.oracles import generator
-from test_discrete_samplers import assert_counts
 from torch import nn
-from transitions import every_state
 
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.draws import run_chains
@@ -17,6 +14,9 @@ from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
 from ebmkit.components.samplers.hmc import HMC
 from ebmkit.components.samplers.langevin import Langevin
+from tests.components.oracles import generator
+from tests.statistics.test_discrete_samplers import assert_counts
+from tests.statistics.transitions import every_state
 
 
 class Steep(nn.Module):

@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from components.oracles import assert_follows, assert_mean, generator, normal_cdf, random_covariance, rows
-from nuts_oracle import Orbit, draw, in_absolute_time, kernel, trajectory
 from torch import nn
 
 from ebmkit.chains.chain import run_chain
@@ -16,6 +14,8 @@ from ebmkit.components.models.banana import Banana
 from ebmkit.components.models.funnel import Funnel
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.nuts import NUTS, Uniforms
+from tests.components.oracles import assert_follows, assert_mean, generator, normal_cdf, random_covariance, rows
+from tests.statistics.nuts_oracle import Orbit, draw, in_absolute_time, kernel, trajectory
 
 # The same trajectories as the oracle --------------------------------------------------------------------------------
 

@@ -5,10 +5,7 @@ from itertools import product
 
 import pytest
 import torch
-from components.oracles import EVENTS, assert_follows, generator, normal_cdf, random_covariance, rows
 from torch import nn
-from transitions import Dice, balance_error, every_state, number, stationary_error
-from transitions import rows as law_of
 
 from ebmkit.api import Sampler, StepInfo, component
 from ebmkit.chains.chain import run_chain
@@ -24,6 +21,9 @@ from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.components.samplers.mala import MALA
 from ebmkit.components.samplers.metropolis import Metropolis
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
+from tests.components.oracles import EVENTS, assert_follows, generator, normal_cdf, random_covariance, rows
+from tests.statistics.transitions import Dice, balance_error, every_state, number, stationary_error
+from tests.statistics.transitions import rows as law_of
 
 #: What rounding may leave of an equality between probabilities.
 EXACT = 1e-12

@@ -7,8 +7,9 @@ has to pass all of them, and what differs from it but has the same law, all that
 import sys
 
 import pytest
-from planted_bugs import BATTERIES, BUGS, QUICK, SAME_LAW
-from planting import caught, in_step, name_of, planted
+
+from tests.planting import caught, in_step, name_of, planted
+from tests.statistics.planted_bugs import BATTERIES, BUGS, QUICK, SAME_LAW
 
 every = pytest.mark.parametrize("battery", BATTERIES)
 
@@ -69,9 +70,8 @@ def test_text_that_is_no_longer_there_is_noticed():
 
 
 def test_behind_a_bug_everything_is_as_it_was():
-    import exact_start
-
     from ebmkit.components.samplers import hmc, mala
+    from tests.statistics import exact_start
 
     before = dict(sys.modules)
     with planted("components/samplers/leapfrog.py", "steps: int = 1", "steps: int = 2"):
@@ -80,7 +80,9 @@ def test_behind_a_bug_everything_is_as_it_was():
 
         assert other is not hmc
         assert leapfrog.leapfrog.__defaults__ == (2,)
-        assert sys.modules["exact_start"] is exact_start  # what does not know of the bug is not loaded again
+        assert (
+            sys.modules["tests.statistics.exact_start"] is exact_start
+        )  # what does not know of the bug is not loaded again
     from ebmkit.components.samplers import hmc as again
 
     assert again is hmc

@@ -1,0 +1,183 @@
+"""`ising`: bonds counted one by one, normalisers by transfer matrices, and Onsager's energy."""
+
+import math
+from itertools import product
+
+import pytest
+import torch
+
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.energy import frozen
+from ebmkit.components.models.ising import Ising
+from ebmkit.components.samplers.gibbs import Gibbs
+from tests.components.oracles import generator
+
+
+def bonds(shape, periodic):
+    """Pairs of neighbours, from one unit and one axis at a time."""
+    found = set()
+    for place in product(*map(range, shape)):
+        for axis, length in enumerate(shape):
+            ahead = list(place)
+            ahead[axis] += 1
+            if ahead[axis] == length:
+                if not periodic or length < 3:
+                    continue
+                ahead[axis] = 0
+            found.add(frozenset((place, tuple(ahead))))
+    return [tuple(pair) for pair in found]
+
+
+def spins(n, shape, seed=0):
+    return 2.0 * torch.randint(2, (n, *shape), generator=generator(seed)) - 1
+
+
+SHAPES = [(1,), (2,), (10,), (1, 4, 4), (3, 5), (2, 3, 4), (5, 1)]
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("values", ["spin", "binary"])
+def test_the_energy_is_that_of_its_bonds(shape, periodic, values):
+    field = tuple(torch.linspace(-1, 2, math.prod(shape)).tolist())
+    module = Ising(shape=shape, coupling=0.7, field=field, periodic=periodic, values=values).build(shape)
+    x = spins(6, shape) if values == "spin" else (spins(6, shape) + 1) / 2
+    expected = -x.flatten(1) @ torch.tensor(field)
+    for one, other in bonds(shape, periodic):
+        expected = expected - 0.7 * x[(slice(None), *one)] * x[(slice(None), *other)]
+    torch.testing.assert_close(module(x), expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_one_field_is_that_of_all_units(shape):
+    one = Ising(shape=shape, field=0.3).build(shape)
+    each = Ising(shape=shape, field=(0.3,) * math.prod(shape)).build(shape)
+    torch.testing.assert_close(one(spins(5, shape)), each(spins(5, shape)))
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 4, 4)], ids=str)
+def test_a_matrix_of_the_same_bonds_is_the_same_model(shape):
+    d = math.prod(shape)
+    units = torch.arange(d).view(shape)
+    J = torch.zeros(d, d)
+    for one, other in bonds(shape, True):
+        J[units[one], units[other]] = J[units[other], units[one]] = 0.4
+    rows, field = tuple(map(tuple, J.tolist())), tuple(torch.linspace(-1, 1, d).tolist())
+    lattice = Ising(shape=shape, coupling=0.4, field=field, periodic=True).build(shape)
+    matrix = Ising(shape=shape, coupling=rows, field=field).build(shape)
+    x = spins(50, shape)
+    for one, other in zip(lattice.energy_and_grad(x), matrix.energy_and_grad(x), strict=True):
+        torch.testing.assert_close(one, other)
+    assert [block.tolist() for block in lattice.blocks()] == [block.tolist() for block in matrix.blocks()]
+    sites = torch.tensor([3, 0, 7])
+    torch.testing.assert_close(lattice.log_odds(x, sites), matrix.log_odds(x, sites))
+    torch.testing.assert_close(lattice.log_z(), matrix.log_z())
+    assert not any(parameter.requires_grad for parameter in matrix.parameters())
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (5, 4), (4, 6), (3, 4, 2)], ids=str)
+@pytest.mark.parametrize("periodic", [False, True])
+def test_a_lattice_is_a_checkerboard(shape, periodic):
+    periodic = periodic and all(length % 2 == 0 for length in shape)
+    blocks = Ising(shape=shape, periodic=periodic).build(shape).blocks()
+    parity = sum(torch.meshgrid(*map(torch.arange, shape), indexing="ij")).flatten() % 2
+    assert [block.tolist() for block in blocks] == [(parity == k).nonzero()[:, 0].tolist() for k in (0, 1)]
+
+
+def test_rings_of_odd_length_need_a_third_colour():
+    blocks = Ising(shape=(5,), periodic=True).build((5,)).blocks()
+    assert sorted(unit for block in blocks for unit in block.tolist()) == list(range(5))
+    assert len(blocks) == 3
+    assert len(Ising(shape=(7, 7)).build((7, 7)).blocks()) == 2
+
+
+def transfer(J, h, length, periodic):
+    """log Z of a chain of spins."""
+    T = torch.tensor([[J * a * b + h * (a + b) / 2 for b in (-1, 1)] for a in (-1, 1)]).exp()
+    if periodic:
+        return float(torch.linalg.matrix_power(T, length).trace().log())
+    ends = torch.tensor([-h / 2, h / 2]).exp()
+    return float((ends @ torch.linalg.matrix_power(T, length - 1) @ ends).log())
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 16])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_the_normaliser_of_a_chain_is_that_of_its_transfer_matrix(length, periodic):
+    module = Ising(shape=(length,), coupling=0.8, field=-0.3, periodic=periodic).build((length,))
+    closed = periodic and length > 2
+    assert float(module.log_z()) == pytest.approx(transfer(0.8, -0.3, length, closed), abs=1e-12)
+
+
+def kaufman(K, n):
+    """log Z of the n x n torus without a field (Kaufman, Phys. Rev. 76, 1949)."""
+    gamma = [2 * K + math.log(math.tanh(K))]
+    for r in range(1, 2 * n):
+        c = math.cosh(2 * K) ** 2 / math.sinh(2 * K) - math.cos(math.pi * r / n)
+        gamma.append(math.acosh(c))
+    odd, even = gamma[1::2], gamma[0::2]
+    total = (
+        math.prod(2 * math.cosh(n * g / 2) for g in odd)
+        + math.prod(2 * math.sinh(n * g / 2) for g in odd)
+        + math.prod(2 * math.cosh(n * g / 2) for g in even)
+        + math.prod(2 * math.sinh(n * g / 2) for g in even)
+    )
+    return n * n / 2 * math.log(2 * math.sinh(2 * K)) + math.log(total / 2)
+
+
+@pytest.mark.parametrize("coupling", [0.2, 0.5])
+@pytest.mark.parametrize("n", [3, 4])
+def test_the_normaliser_of_a_torus_is_kaufmans(n, coupling):
+    module = Ising(shape=(n, n), coupling=coupling, periodic=True).build((n, n))
+    assert float(module.log_z()) == pytest.approx(kaufman(coupling, n), abs=1e-10)
+
+
+def onsager(K):
+    """The energy per spin of the infinite lattice in the plane, in units of the temperature."""
+    k = 2 * math.sinh(2 * K) / math.cosh(2 * K) ** 2
+    t = (torch.arange(20_000) + 0.5) / 20_000 * math.pi / 2
+    elliptic = float((1 / (1 - (k * t.sin()) ** 2).sqrt()).mean()) * math.pi / 2
+    return -K / math.tanh(2 * K) * (1 + 2 / math.pi * (2 * math.tanh(2 * K) ** 2 - 1) * elliptic)
+
+
+def test_onsagers_energy_is_the_slope_of_kaufmans_normaliser():
+    """U = -K d(log Z / N)/dK, on a torus that is large against the correlation length."""
+    slope = (kaufman(0.3001, 20) - kaufman(0.2999, 20)) / 0.0002 / 400
+    assert onsager(0.3) == pytest.approx(-0.3 * slope, abs=1e-5)
+
+
+@pytest.mark.parametrize(("coupling", "ordered"), [(0.3, False), (0.6, True)])
+def test_chains_on_a_large_lattice_have_onsagers_energy(coupling, ordered):
+    """Far from the critical point, where 24 x 24 spins are as good as infinitely many to 1e-5."""
+    shape, chains = (24, 24), 200
+    module = Ising(shape=shape, coupling=coupling, periodic=True).build(shape)
+    x = torch.ones(chains, *shape) if ordered else spins(chains, shape)
+    x = run_chain(Gibbs(steps=60), module, x, generator(1)).x
+    with frozen(module) as energy:
+        found = energy(x) / math.prod(shape)
+    error = float(found.std()) / math.sqrt(chains)
+    assert error < 0.003
+    assert abs(float(found.mean()) - onsager(coupling)) < 5.5 * error  # false alarm 4e-8
+
+
+def test_what_it_offers_follows_from_its_size():
+    assert {"sample_exact", "log_z", "conditionals"} <= Ising(shape=(4, 4)).offers
+    assert Ising(shape=(17,)).offers == {"energy", "gradient", "conditionals"}
+    assert (Ising().space, Ising(values="binary").space) == ("spin", "binary")
+    assert Ising(shape=(2, 3)).event() == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"shape": (2,), "coupling": ((0.0, 1.0), (2.0, 0.0))}, "row 1 has 2.0 in column 0, row 0 has 1.0 in column 1"),
+        ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0, 0.5))}, "row 1 has 0.5 on the diagonal"),
+        ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0,))}, "row 1 has 1 numbers, and there are 2 units"),
+        ({"shape": (3,), "coupling": ((0.0, 1.0), (1.0, 0.0))}, "'coupling' has 2 rows, and there are 3 units"),
+        ({"coupling": ((0.0, 1.0), (1.0, 0.0))}, "'coupling' has 2 rows, and there are 16 units"),
+        ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0, 0.0)), "periodic": True}, "'periodic' closes a lattice"),
+        ({"shape": (2, 2), "field": (1.0, 2.0)}, "'field' has 2 numbers, and there are 4 units"),
+    ],
+)
+def test_what_is_no_coupling_is_refused(parameters, says):
+    with pytest.raises(ValueError, match=says):
+        Ising(**parameters)

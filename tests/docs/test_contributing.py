@@ -1,0 +1,131 @@
+"""The pages that newcomers follow are right: their code runs, and their figures are true."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ebmkit.cli import group
+
+ROOT = Path(__file__).parents[2]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_first_component_runs_as_written(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    (code,), (spec,) = blocks(CONTRIBUTING, "python"), blocks(CONTRIBUTING, "yaml")
+    Path("first_sampler.py").write_text(code)
+    Path("first.yaml").write_text(spec)
+    words = ["sample", "first.yaml", "-n", "20000", "--out", "x.npy", "--plugin", "first_sampler.py"]
+    done = CliRunner().invoke(group, words)
+    assert done.exit_code == 0, done.output
+    import numpy
+
+    x = torch.from_numpy(numpy.load("x.npy")).double()
+    # 300 steps forget N(0, I) starts; 6 standard errors of 20,000 draws.
+    torch.testing.assert_close(x.mean(0), torch.zeros(2).double(), atol=6 * (2 / 20_000) ** 0.5, rtol=0)
+    torch.testing.assert_close(x.T.cov(), torch.tensor([[2.0, 0.9], [0.9, 1.0]]).double(), atol=0.12, rtol=0)
+
+
+def test_the_newcomer_reads_at_most_250_lines():
+    rows = re.findall(r"\| \[(ebmkit/\S+\.py)\]\(\S+\) \| (\d+) \|", CONTRIBUTING)
+    assert len(rows) == 2
+    for path, lines in rows:
+        assert len((ROOT / path).read_text().splitlines()) == int(lines), path
+    assert sum(int(lines) for _, lines in rows) <= 250
+
+
+def test_the_readme_shows_the_specs_themselves():
+    for shown, name in zip(blocks(README, "yaml"), ("quickstart", "sampling"), strict=True):
+        text = (ROOT / f"specs/{name}.yaml").read_text()
+        assert shown.strip() in text
+        assert len(text.splitlines()) <= 20
+
+
+def test_the_plugin_of_the_readme_is_ten_lines_that_work(tmp_path):
+    from ebmkit.registry.loading import Plugins
+    from ebmkit.registry.registry import Registry
+
+    _, code = blocks(README, "python")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    path = tmp_path / "mine.py"
+    path.write_text(code)
+    assert Registry(Plugins([str(path)])).find("bregman", "mine.triangular")
+
+
+@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]), ids=lambda path: path.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_complete_specs_in_the_documentation_are_right(tmp_path):
+    """Blocks that begin with `ebmkit: 1` are whole specs."""
+    from ebmkit.language.load import load_spec
+
+    for page in ROOT.glob("docs/*.md"):
+        if page.name == "errors-compared.md":
+            continue
+        for number, block in enumerate(blocks(page.read_text(), "yaml")):
+            if block.startswith("ebmkit: 1"):
+                path = tmp_path / f"{page.stem}-{number}.yaml"
+                path.write_text(block)
+                load_spec(path)
+
+
+def test_every_hook_and_kind_is_documented():
+    from ebmkit.contracts.kinds import KINDS
+    from ebmkit.registry import hookspecs
+
+    page = (ROOT / "docs/plugins.md").read_text()
+    for name in [name for name in vars(hookspecs) if name.startswith("ebmkit_")]:
+        assert f"| `{name}(" in page
+    for kind in KINDS.values():
+        assert f"| `{kind.__name__}` |" in page
+
+
+def test_every_verb_is_documented():
+    from ebmkit.cli import VERBS
+
+    page = (ROOT / "docs/commands.md").read_text()
+    for verbs in VERBS.values():
+        for verb in verbs:
+            assert f"| `ebmkit {verb} " in page or f"| `ebmkit {verb}`" in page
+
+
+def test_the_python_of_the_documentation_runs(tmp_path):
+    mask, code, opening = blocks((ROOT / "docs/commands.md").read_text(), "python")
+    small = '"train.steps=20", "sampler.steps=5", "samples=100", "evaluate.0.samples=100", "data.test_size=100"'
+    assert '"train.steps=500"' in code
+    opening += 'print("shape", tuple(fresh.shape), tuple(energies.shape), run.status)\n'
+    (tmp_path / "snippet.py").write_text(code.replace('"train.steps=500"', small) + opening)
+    done = subprocess.run([sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "sliced_wasserstein" in done.stdout
+    assert "shape (1000, 2) (100,) finished" in done.stdout
+    (tmp_path / "mask.py").write_text(re.sub(r"ebmkit.open_run.*", "__import__('torch').ones(3, 1, 8, 8)", mask))
+    subprocess.run([sys.executable, "mask.py"], cwd=tmp_path, check=True)
+    assert (tmp_path / "half.npz").exists()
+    (readme, _) = blocks(README, "python")
+    assert [line for line in readme.splitlines() if "run." in line] == [
+        line.replace(", `(B, *event) -> (B,)`", "") for line in opening.splitlines()[1:3]
+    ]
+
+
+def test_the_readmes_plugin_command_is_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, code = blocks(README, "python")
+    Path("mine.py").write_text(code)
+    (words,) = re.findall(r"ebmkit run quickstart --plugin mine.py (--set .*)", README)
+    done = CliRunner().invoke(group, ["validate", "quickstart", "--plugin", "mine.py", *shlex.split(words)])
+    assert done.exit_code == 0, done.output

@@ -1,0 +1,8 @@
+"""Float64 and one thread: oracles are compared to many digits, on a machine that others use too."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _precise(precise):
+    pass

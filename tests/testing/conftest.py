@@ -1,0 +1,28 @@
+"""One thread, and the files that the data sets read by default and in their examples."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(one_thread):
+    pass
+
+
+@pytest.fixture(scope="session")
+def _folder_with_data(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    points, images = rng.normal(size=(60, 2)), rng.integers(256, size=(60, 1, 4, 4), dtype=np.uint8)
+    np.save(folder / "data.npy", points)
+    np.savez(folder / "data.npz", x=points)
+    np.savez(folder / "blobs.npz", points=points)
+    np.savetxt(folder / "data.csv", points, delimiter=",")
+    np.savetxt(folder / "flowers.csv", points, delimiter=",", header="petal_length,petal_width", comments="")
+    save_file({"images": images}, folder / "images.safetensors")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _in_it(_folder_with_data, monkeypatch):
+    monkeypatch.chdir(_folder_with_data)

@@ -1,0 +1,73 @@
+"""Every law catches what breaks it, and says who, which law and what was seen."""
+
+import pytest
+
+from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.kinds import KINDS
+from ebmkit.testing import Broken, Inapplicable, Trial, check_component, examine, laws_of
+from ebmkit.testing.case import cases_of
+from tests.testing.laws import (
+    planted_bregman,
+    planted_data,
+    planted_inits,
+    planted_metrics,
+    planted_models,
+    planted_noise,
+    planted_objectives,
+    planted_rest,
+    planted_samplers,
+)
+from tests.testing.planted_devices import Item
+
+FILES = (
+    planted_bregman,
+    planted_data,
+    planted_inits,
+    planted_metrics,
+    planted_models,
+    planted_noise,
+    planted_objectives,
+    planted_rest,
+    planted_samplers,
+)
+PLANTED = [Trial(component, law) for file in FILES for law, component in file.PLANTED]
+
+
+@pytest.mark.parametrize("trial", PLANTED, ids=str)
+def test_what_breaks_a_law_is_caught(trial):
+    with pytest.raises(Broken) as caught:
+        trial.run()
+    said = str(caught.value)
+    assert f"{trial.component.component_kind} '{trial.component.component_name}'" in said
+    assert f"breaks '{trial.law.__name__}'" in said
+    assert "The law: " in said
+
+
+def test_no_law_is_without_something_that_breaks_it():
+    every = {law for kind in KINDS for law in laws_of(kind)}
+    assert every == {trial.law for trial in PLANTED}
+
+
+def test_a_component_is_examined_before_all_laws_of_its_kind():
+    report = examine(Item)
+    assert set(report.broken) == {"runs_on_the_device"}
+    assert {*report.obeyed, *report.broken, *report.inapplicable} == {law.__name__ for law in laws_of("sampler")}
+    with pytest.raises(Broken, match="sampler 'item' breaks 'runs_on_the_device'"):
+        check_component(Item())
+    assert check_component(Langevin(steps=3)).broken == {}
+
+
+def test_of_few_cases_another_comes_first_for_another_law():
+    """So that all shapes are tried though no law is tried on all; where it says nothing, the next one is taken."""
+    seen = []
+
+    def law(component, case):
+        seen.append(case.event)
+        if case.event == (2,):
+            raise Inapplicable("not in the plane")
+
+    for number in range(40):
+        law.__name__, before = f"law_{number}", len(seen)
+        Trial(Langevin(), law, most=2).run()
+        assert len([event for event in seen[before:] if event != (2,)]) == 2
+    assert {case.event for case in cases_of(Langevin())} == set(seen)
