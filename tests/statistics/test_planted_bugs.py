@@ -80,9 +80,8 @@ def test_behind_a_bug_everything_is_as_it_was():
 
         assert other is not hmc
         assert leapfrog.leapfrog.__defaults__ == (2,)
-        assert (
-            sys.modules["tests.statistics.exact_start"] is exact_start
-        )  # what does not know of the bug is not loaded again
+        # What does not know of the bug is not loaded again.
+        assert sys.modules["tests.statistics.exact_start"] is exact_start
     from ebmkit.components.samplers import hmc as again
 
     assert again is hmc
