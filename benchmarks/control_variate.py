@@ -21,7 +21,7 @@ from statistics import median
 import torch
 from torch import Tensor, nn
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.data.two_moons import TwoMoons
 from ebmkit.components.models.mlp import MLP
@@ -103,7 +103,7 @@ def trained(
     last = steps // interval * interval
     for step in range(1, last + 1):
         batch = data[torch.randint(len(data), (BATCH,), generator=generator)]
-        loss = objective.loss(model, batch, Context(generator, extras, step))
+        loss = objective.loss(model, batch, StepContext(generator, extras, step))
         if step < last:
             adam.zero_grad()
             loss.value.backward()
@@ -134,7 +134,7 @@ def chains(objective: AdaptiveNCE, extras: Contrast, data: Tensor, count: int, g
     for _ in range(count // BATCH):
         starts = copy.deepcopy(extras.noise.starts)
         start = starts.draw(data[:BATCH], generator)
-        context = Context(generator, None, 2)
+        context = StepContext(generator, None, 2)
         found.append(context.chain(objective.sampler, extras.noise.model, start))
     return torch.cat(found)
 

@@ -23,7 +23,7 @@ from measuring import Report, run_sections, seconds, take_turns
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.compiled import compile_energy
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.objectives.denoising_score_matching import DenoisingScoreMatching
@@ -67,7 +67,7 @@ class Setting:
         if compiled:
             compile_energy(network)
         extras = objective.extras((self.dimension,), self.x)
-        return network, lambda: objective.loss(network, self.x, Context(self.rng, extras, 1)).value
+        return network, lambda: objective.loss(network, self.x, StepContext(self.rng, extras, 1)).value
 
     def torchebm(self, make: Callable[[Any], Any]) -> tuple[nn.Module, Loss]:
         from torchebm.core import BaseModel

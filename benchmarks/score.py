@@ -18,7 +18,7 @@ from measuring import Report, run_sections, seconds, take_turns
 from torch import Generator, Tensor
 
 from ebmkit.chains.chain import run_chain
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.unet_score import UNetScore
@@ -89,7 +89,7 @@ def training(report: Report) -> None:
                         module.network(x, sigma, None).sum().backward()
 
                     def ours(module: Any = module, x: Tensor = x, rng: Any = rng, objective: Any = objective) -> None:
-                        objective.loss(module, x, Context(rng, None, 1)).value.backward()
+                        objective.loss(module, x, StepContext(rng, None, 1)).value.backward()
 
                     title = f"{name} on {event}, {count} points, {words}"
                     rows[title] = turns_of({"limit": bare, "ours": ours})

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from annotated_types import Ge, Gt, Interval, Le, Len, Lt, MinLen
 
-from ebmkit.contracts.component import component
+from ebmkit.contracts.component import component, section
+from ebmkit.contracts.context import Context
 from ebmkit.contracts.kinds import (
     Bregman,
     Data,
@@ -31,8 +32,11 @@ from ebmkit.contracts.kinds import (
     StepInfo,
     Tracker,
 )
+from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import LazyModule, torch
 from ebmkit.contracts.panel import Panel
+from ebmkit.contracts.view import View
+from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.registry.hookspecs import API_VERSION, hookimpl
 
 if TYPE_CHECKING:
@@ -49,9 +53,11 @@ __all__ = [
     "Conditional",
     "ConditionalDensity",
     "Contest",
+    "Context",
     "Data",
     "Dataset",
     "Density",
+    "EnvironmentLacks",
     "Event",
     "Ge",
     "Gt",
@@ -72,13 +78,16 @@ __all__ = [
     "Sampler",
     "Schedule",
     "Space",
+    "Split",
     "Starts",
     "State",
     "StepInfo",
     "Tracker",
+    "View",
     "component",
     "hookimpl",
     "run_chain",
+    "section",
     "torch",
 ]
 

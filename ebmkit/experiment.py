@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from ebmkit.engine.folder.record import Record
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 
 def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs") -> Record:
@@ -73,7 +73,7 @@ class Run:
         return self.plan.resolved
 
     @cached_property
-    def view(self) -> View:
+    def view(self) -> RunView:
         """The run as metrics and panels see it."""
         from ebmkit.engine.sampling import give_kept_samples, view_of
 
@@ -104,12 +104,12 @@ class Run:
         """`n` fresh samples `(n, *event)`; the same ones for the same seed; of one label, if the model takes any."""
         from ebmkit.engine.conditioning import Condition
         from ebmkit.engine.rng import Streams
-        from ebmkit.engine.run_view import View
+        from ebmkit.engine.run_view import RunView
 
         view = self.view
         streams = Streams(self.plan.spec.seed if seed is None else seed, view.parts.device)
         plan = dataclasses.replace(self.plan, spec=dataclasses.replace(self.plan.spec, samples=n))
-        fresh = View(plan, view.parts, streams, view.history, self.folder)
+        fresh = RunView(plan, view.parts, streams, view.history, self.folder)
         fresh.condition = None if label is None else Condition(label)
         return fresh.samples(n).cpu()
 

@@ -10,7 +10,7 @@ from ebmkit.chains.chain import Chain, run_chain
 from ebmkit.contracts.kinds import Sampler
 
 
-class Context:
+class StepContext:
     """Beside model and batch: the objective's own generator, its live side parts, how far training is, labels of the
     batch, and the chain runner. One is made for every step."""
 

@@ -18,7 +18,7 @@ from ebmkit.errors.source import Source
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
     from ebmkit.language.plan import Plan
 
 #: Flat samples; and chain by chain, as arviz reads them.
@@ -235,7 +235,7 @@ def _check_changes(folder: Path, plan: Plan, as_run: Plan) -> None:
         )
 
 
-def _check_label(view: View, label: int | None) -> None:
+def _check_label(view: RunView, label: int | None) -> None:
     """A network knows nothing of a label that no training point has."""
     known = view.parts.train_labels
     if label is not None and known is not None and not bool((known == label).any()):
@@ -244,7 +244,7 @@ def _check_label(view: View, label: int | None) -> None:
 
 
 def _keep(
-    view: View,
+    view: RunView,
     x: Tensor,
     words: str,
     out: Path,
@@ -271,13 +271,13 @@ def _keep(
         say(f"picture  {plot}")
 
 
-def _summary(view: View) -> bytes:
+def _summary(view: RunView) -> bytes:
     from ebmkit.report.summary import draw_summary
 
     return draw_summary(view)
 
 
-def _pairs(view: View, given: Tensor, mask: Tensor | None, made: Tensor) -> bytes:
+def _pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) -> bytes:
     from ebmkit.report.pairs import draw_pairs
 
     return draw_pairs(view, given, mask, made)

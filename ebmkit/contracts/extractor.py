@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from ebmkit.contracts.kinds import Event
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
+
+
+class Trained(NamedTuple):
+    """A network with the weights of a finished run, and what that run measured."""
+
+    module: nn.Module
+    results: dict[str, float]
 
 
 class Features(NamedTuple):
@@ -30,5 +37,8 @@ class Extractor(ABC):
         """Why it says nothing about states of this shape, in words that follow its name; None if it does."""
 
     @abstractmethod
-    def load(self) -> Features:
-        """The network. It takes states on any device, and may compute on another."""
+    def load(self, trained: Callable[[str], Trained]) -> Features:
+        """The network. It takes states on any device, and may compute on another.
+
+        `trained` gives the network of a packaged spec, which a view does: `extractor.load(view.trained)`.
+        """

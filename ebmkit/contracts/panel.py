@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ebmkit.engine.run_view import View
 
 
 @dataclass(frozen=True)
@@ -18,13 +12,13 @@ class Panel:
 
         Panel("acceptance", "Acceptance along the chain", draw, wide=True)
 
-    `draw(axes, view)` draws with matplotlib, and returns the numbers that it drew as a sentence or two for the caption,
-    or nothing. Title, place and style of the axes belong to the page. A square panel stands three in a row of the
-    picture, a wide one two; a detail stands in the report only.
+    `draw(axes: Axes, view: View)` draws with matplotlib, and returns the numbers that it drew as a sentence or two for
+    the caption, or nothing. Title, place and style of the axes belong to the page. A square panel stands three in a row
+    of the picture, a wide one two; a detail stands in the report only.
     """
 
     name: str
     title: str
-    draw: Callable[[Axes, View], str | None]
+    draw: Callable[..., str | None]
     wide: bool = False
     detail: bool = False

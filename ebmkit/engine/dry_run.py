@@ -12,13 +12,13 @@ from math import prod
 from torch import nn
 
 from ebmkit.chains.chain import iterate_chain
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.nets.conditional import Conditional, Labelled
 from ebmkit.engine.build import Parts, build
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.telling.divergence import explain
 from ebmkit.engine.telling.error_site import ErrorSite
@@ -69,7 +69,7 @@ def dry_run(plan: Plan) -> DryRun:
     parts, spec = build(plan, stand_in=True), plan.spec
     streams = Streams(spec.seed, parts.device)
     history = History(spec.steps, lambda step, values: None, partial(explain, plan, parts), lag=0)
-    view, state = View(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
+    view, state = RunView(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
     seconds = []
     for state.stage in range(len(spec.stages)):
         stage = Stage(view, state)
@@ -87,7 +87,7 @@ def dry_run(plan: Plan) -> DryRun:
     return DryRun(lines, seconds, total, made_up, data.origin())
 
 
-def _step(view: View, stage: Stage, most: int | None) -> float:
+def _step(view: RunView, stage: Stage, most: int | None) -> float:
     """How long a training step takes; of one that is made with a part of the batch, as if with all of it."""
     objective, parts = view.plan.spec.objective, view.parts
     assert objective is not None  # resolve promised
@@ -96,7 +96,7 @@ def _step(view: View, stage: Stage, most: int | None) -> float:
     part = batch[:most]
     with stage.in_objective:
         known = None if labels is None else labels[:most]
-        context = Context(view.streams.ongoing("objective"), parts.extras, 1, labels=known)
+        context = StepContext(view.streams.ongoing("objective"), parts.extras, 1, labels=known)
         loss = objective.loss(parts.model, part, context)
         stage.differentiate(loss)
         view.history.add(1, *stage.numbers(loss, context))
@@ -105,7 +105,7 @@ def _step(view: View, stage: Stage, most: int | None) -> float:
     return (time.perf_counter() - began) * len(batch) / len(part)
 
 
-def _sample(view: View) -> None:
+def _sample(view: RunView) -> None:
     """A step of the sampler."""
     plan, sampler = view.plan, view.plan.chain_sampler
     assert sampler is not None
@@ -124,6 +124,6 @@ def _told(parts: Parts, n: int) -> nn.Module:
     return Labelled(module, labels[:1].expand(n).to(parts.device))
 
 
-def _few(view: View) -> int | None:
+def _few(view: RunView) -> int | None:
     """How many points are tried at first; None for all."""
     return max(1, FEW // prod(view.event)) if view.parts.device.type == "cpu" else None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ebmkit.contracts.kinds import Metric
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged
 from ebmkit.storage.export import write_samples
@@ -20,7 +20,7 @@ POINTS, IMAGES = 500, 64
 class Evaluation:
     """What is looked at under `evaluate:` and `samples_every:`."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: RunView) -> None:
         self.view = view
         self.metrics = view.plan.spec.evaluate
         spec = view.plan.spec

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.engine.stage import Stage
 
 if TYPE_CHECKING:
     from ebmkit.engine.evaluation import Evaluation
     from ebmkit.engine.folder.checkpointer import Checkpointer
     from ebmkit.engine.limit import Limit
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
     from ebmkit.engine.signals import Signals
     from ebmkit.engine.telling.hooks import Hooks
     from ebmkit.engine.training_state import TrainingState
 
 
 def train(
-    view: View,
+    view: RunView,
     state: TrainingState,
     evaluation: Evaluation,
     checkpointer: Checkpointer,
@@ -52,7 +52,7 @@ def train(
             step = state.step + 1
             state.begin_step(can_be_undone=stage.has_chains)
             with stage.in_objective:
-                context = Context(rng, extras, step, signals.raise_if_received, stage.labels(step))
+                context = StepContext(rng, extras, step, signals.raise_if_received, stage.labels(step))
                 loss = objective.loss(model, stage.batch(step), context)
                 stage.differentiate(loss)
                 history.add(step, *stage.numbers(loss, context))  # raises before the weights change

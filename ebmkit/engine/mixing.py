@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from ebmkit.chains.draws import Draws
+from ebmkit.contracts.draws import Draws
 from ebmkit.contracts.kinds import Event
 from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 from ebmkit.diagnostics.rhat import rhat
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Beyond which chains disagree; and how many effective draws make figures of them reliable, a chain and in all (Vehtari
 #: et al., arXiv:1903.08008, section 4).
@@ -70,7 +70,7 @@ def mixing(draws: Draws) -> Mixing:
     return Mixing(_figures(x), None if energy is None else _figures(energy), still, x.shape[0], x.shape[1])
 
 
-def verdict(view: View) -> str:
+def verdict(view: RunView) -> str:
     """How far the samples can be trusted, in words; of trained models only where chains are long. Empty if unknown."""
     found, sampler, words = view.mixing, view.plan.chain_sampler, []
     if found:
@@ -97,7 +97,7 @@ def verdict(view: View) -> str:
     return "; ".join(words)
 
 
-def findings(view: View) -> list[str]:
+def findings(view: RunView) -> list[str]:
     """What makes the samples doubtful, each in a sentence."""
     rates = _rates(view)
     found = [*_doubts(view.mixing)] if view.mixing else []
@@ -151,7 +151,7 @@ def _doubts(found: Mixing) -> list[str]:
     return warnings
 
 
-def _rates(view: View) -> dict[str, float]:
+def _rates(view: RunView) -> dict[str, float]:
     """Mean acceptance and share of divergences over all steps of the chains that sampled."""
     if view.draws is None and view.plan.spec.stages:
         return {}  # chains that train are watched while they do
@@ -162,7 +162,7 @@ def _rates(view: View) -> dict[str, float]:
     }
 
 
-def _diverged(view: View, share: float) -> str:
+def _diverged(view: RunView, share: float) -> str:
     if not share:
         return ""
     if view.draws is None or view.plan.spec.chains is None:
@@ -171,7 +171,7 @@ def _diverged(view: View, share: float) -> str:
     return f"{round(share * steps):,} of {steps:,} steps diverged"
 
 
-def _acceptance(now: float, view: View) -> str:
+def _acceptance(now: float, view: RunView) -> str:
     """Whether it is in a band: around the target of a sampler that has one, else where nobody would have put it."""
     sampler, found = view.plan.chain_sampler, view.mixing
     target = sampler.target_acceptance if sampler else None

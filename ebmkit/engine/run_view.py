@@ -14,9 +14,11 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.chain import run_chain
-from ebmkit.chains.draws import Draws, run_chains
+from ebmkit.chains.draws import run_chains
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.nets.conditional import Conditional, Labelled
+from ebmkit.contracts.draws import Draws
+from ebmkit.contracts.extractor import Trained
 from ebmkit.contracts.kinds import Event, Sampler, Schedule
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.modules.starts import Starts
@@ -28,7 +30,7 @@ from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged
 from ebmkit.language.plan import Plan
-from ebmkit.language.sections import Chains
+from ebmkit.language.sections import Chains, Spec
 from ebmkit.maths.process import least_noise
 
 #: Chains per block on a CPU. Measured on a 2-128-128-1 network: blocks whose activations stay in the caches are 1.5
@@ -38,7 +40,7 @@ CPU_ROWS = 4096
 BLOCK = 1 << 24
 
 
-class View:
+class RunView:
     """Reads, and changes nothing. The weights seen are the running mean where the spec asks for one."""
 
     def __init__(self, plan: Plan, parts: Parts, streams: Streams, history: History, folder: Path | None) -> None:
@@ -73,6 +75,41 @@ class View:
             yield
         finally:
             self.rng = before
+
+    @property
+    def spec(self) -> Spec:
+        """What the spec says, with every default."""
+        return self.plan.spec
+
+    @property
+    def series(self) -> dict[str, list[tuple[int, float]]]:
+        """All recorded numbers, as (step, value) by name."""
+        return self.history.series
+
+    @property
+    def module(self) -> nn.Module:
+        """The model, with the weights that are sampled and measured."""
+        return self.parts.evaluated
+
+    @property
+    def device(self) -> torch.device:
+        """Of the model and of the states that it is given."""
+        return self.parts.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the model and of the states that it is given."""
+        return self.parts.dtype
+
+    def generator(self, path: str, device: torch.device | None = None) -> Generator:
+        """A new generator at the beginning of the random stream `path` of this run."""
+        return self.streams.generator(path, device)
+
+    def trained(self, spec: str) -> Trained:
+        """The network of a packaged spec: as it was kept, or trained now."""
+        from ebmkit.engine.trained import trained  # which runs a session, and so views
+
+        return trained(spec)
 
     @property
     def event(self) -> Event:
@@ -111,11 +148,6 @@ class View:
                 return torch.cat([energy(block) for block in blocks])
             at = blocks[0].new_full((), least_noise(self.schedule) if level is None else level)
             return torch.cat([energy.module(block, at) for block in blocks])
-
-    @property
-    def has_score(self) -> bool:
-        """Whether there is a direction in which states become more likely."""
-        return "gradient" in self.plan.spec.model.offers or "score" in self.plan.spec.model.offers
 
     @property
     def schedule(self) -> Schedule | None:

@@ -12,14 +12,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from torch import Tensor
 
-from ebmkit.chains.draws import Draws
+from ebmkit.contracts.draws import Draws
 from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.lockfile import data_files, drift
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.telling.divergence import explain
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.engine.training_state import fitting, restore_weights
@@ -38,7 +38,7 @@ def view_of(
     condition: Condition | None = None,
     experiment: str | None = None,
     say: Callable[[str], None] = print,
-) -> View:
+) -> RunView:
     """A view with the weights and the history of `run_folder`, or of a model that needs no training.
 
     With the seed of the run, and as many samples, it draws the very samples that the run kept; unless a
@@ -59,12 +59,12 @@ def view_of(
             history.restore(saved.values["history"])
         history.step = saved.step
     streams = Streams(plan.spec.seed if seed is None else seed, parts.device)
-    view = View(plan, parts, streams, history, run_folder)
+    view = RunView(plan, parts, streams, history, run_folder)
     view.condition = condition
     return view
 
 
-def denoise(view: View, noisy: Tensor, sigma: float, label: int | None = None) -> Tensor:
+def denoise(view: RunView, noisy: Tensor, sigma: float, label: int | None = None) -> Tensor:
     """Tweedie's formula: the mean of clean states x, given states y = x + sigma xi.
 
         E[x | y] = y + sigma^2 s(y),    s the score of noised states
@@ -88,7 +88,7 @@ def denoise(view: View, noisy: Tensor, sigma: float, label: int | None = None) -
     return clean
 
 
-def give_kept_samples(view: View, run_folder: Path) -> None:
+def give_kept_samples(view: RunView, run_folder: Path) -> None:
     """Let the samples that a finished run kept stand for those of the view."""
     kept, traces, chains = (run_folder / f"samples/{name}.safetensors" for name in ("samples", "traces", "chains"))
     if kept.is_file() and traces.is_file():

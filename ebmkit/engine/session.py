@@ -22,7 +22,7 @@ from ebmkit.engine.limit import Limit, Paused
 from ebmkit.engine.loop import train
 from ebmkit.engine.mixing import findings, verdict
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.signals import Interrupted, Signals
 from ebmkit.engine.telling.divergence import explain
 from ebmkit.engine.telling.health import Health
@@ -125,7 +125,7 @@ class _Session:
         self.streams = streams = Streams(plan.spec.seed, parts.device)
         lag = 0 if parts.device.type == "cpu" else 1
         self.history = History(plan.spec.steps, self._write, partial(explain, plan, parts), lag=lag)
-        self.view = View(plan, parts, streams, self.history, record.folder)
+        self.view = RunView(plan, parts, streams, self.history, record.folder)
         self.state = TrainingState(plan, parts, streams, self.history)
         if saved:
             self.state.restore(saved)

@@ -12,13 +12,13 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ebmkit.chains.chain import means
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.contracts.kinds import Loss, Sampler
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.batches import Batches
 from ebmkit.engine.learning_rate import LearningRate
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.statistic import Statistic
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.training_state import TrainingState
@@ -33,7 +33,7 @@ joined: Callable[[Sequence[Tensor]], Tensor] = torch._utils._flatten_dense_tenso
 class Stage:
     """The stage at which `state` stands."""
 
-    def __init__(self, view: View, state: TrainingState) -> None:
+    def __init__(self, view: RunView, state: TrainingState) -> None:
         spec, index = view.plan.spec, state.stage
         objective, data = spec.objective, view.parts.train
         assert objective is not None  # resolve promised
@@ -104,7 +104,7 @@ class Stage:
             weights = joined(self._parameters) if self._few else torch.stack([p.sum() for p in self._parameters])
             self.state.history.check_finite(step, self._weights, weights.sum())
 
-    def numbers(self, loss: Loss, context: Context) -> tuple[list[Statistic], list[Tensor]]:
+    def numbers(self, loss: Loss, context: StepContext) -> tuple[list[Statistic], list[Tensor]]:
         """What a step is known by, and its values on the device."""
         names = ("loss", "gradient_norm", *loss.metrics, *(["rival_loss"] if loss.rival is not None else []))
         if names != self._names:  # they are the same at every step, so that this is done once

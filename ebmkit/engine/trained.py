@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
-from torch import nn
 
+from ebmkit.contracts.extractor import Trained
 from ebmkit.contracts.version import __version__
 from ebmkit.engine import session
 from ebmkit.engine.build import settings_kept
@@ -28,13 +27,6 @@ from ebmkit.storage.atomic import make_folder, move_folder, remove_folder, stori
 
 #: Seconds after which what a killed process left behind may go. Training takes less than a minute.
 FORGOTTEN = 24 * 3600
-
-
-class Trained(NamedTuple):
-    """A network with the weights of a finished run, and what that run measured."""
-
-    module: nn.Module
-    results: dict[str, float]
 
 
 def trained(spec: str) -> Trained:

@@ -17,7 +17,7 @@ from ebmkit.registry.registry import Offer
 if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
     from ebmkit.contracts.panel import Panel
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Kind -> its folder, and the names in it.
 COMPONENTS = {

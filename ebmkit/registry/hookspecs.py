@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ebmkit.contracts.component import Component
     from ebmkit.contracts.panel import Panel
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Version of everything in `ebmkit.api`. A plugin may state the one it was written for as `EBMKIT_API = 1`.
 API_VERSION = 1

@@ -26,7 +26,7 @@ from ebmkit.report.style import THEME, night
 from ebmkit.report.svg import draw_svg
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: A line of YAML: what it says, with `#` in quotes or within a word; then a comment.
 _LINE = re.compile(r"""((?:[^#'"]|'[^']*'|"(?:[^"\\]|\\.)*"|(?<=\S)#)*)((?<!\S)#.*)""")
@@ -55,7 +55,7 @@ class Figure(NamedTuple):
     problem: str = ""
 
 
-def write_report(view: View, summary: dict[str, Any], lock: str) -> str:
+def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
     """The text of `report.html`. It needs nothing else, and tells nobody: its policy forbids every request.
 
     `summary` is what `run.json` holds. What fails shows its error in its place: a page is not worth a run. The same
@@ -116,7 +116,7 @@ def _file(environment: Environment, name: str) -> Markup:
     return Markup(environment.loader.get_source(environment, name)[0])
 
 
-def _kept(view: View, name: str) -> str | None:
+def _kept(view: RunView, name: str) -> str | None:
     """A file in the folder of the run. The plan of a run that is looked at again was not read from what its author
     wrote."""
     path = view.folder / name if view.folder else None
@@ -128,7 +128,7 @@ def _some(panels: list[Panel], *, wide: bool) -> list[Panel]:
     return [panel for panel in panels if panel.wide == wide]
 
 
-def _figure(panel: Panel, view: View, number: int) -> Figure:
+def _figure(panel: Panel, view: RunView, number: int) -> Figure:
     try:
         svg, caption = draw_svg(panel, view, prefix=f"figure-{number}-")
         return Figure(number, panel.title, caption, Markup(svg))
@@ -136,7 +136,7 @@ def _figure(panel: Panel, view: View, number: int) -> Figure:
         return Figure(number, panel.title, problem=f"Panel '{panel.name}' failed. {_words(error)}")
 
 
-def _film(view: View, number: int) -> list[Figure]:
+def _film(view: RunView, number: int) -> list[Figure]:
     """The figure that has a slider, if there is one."""
     title = "Samples over training"
     try:
@@ -151,7 +151,7 @@ def _film(view: View, number: int) -> list[Figure]:
     return [Figure(number, title, caption + (" Grey: held-out data." if frames.below else ""), frames=frames)]
 
 
-def _verdict(view: View) -> str:
+def _verdict(view: RunView) -> str:
     try:
         return verdict(view)
     except Exception as error:
@@ -167,7 +167,7 @@ def _of(kind: type[C], value: Any) -> C:
     return value if isinstance(value, kind) else kind()
 
 
-def _facts(view: View, summary: dict[str, Any]) -> list[str]:
+def _facts(view: RunView, summary: dict[str, Any]) -> list[str]:
     """When, how long, how far, and which experiment."""
     step, steps = summary.get("step"), summary.get("steps")
     far = f"{step:,} of {steps:,} steps" if isinstance(step, int) and isinstance(steps, int) and step < steps else None
@@ -175,7 +175,7 @@ def _facts(view: View, summary: dict[str, Any]) -> list[str]:
     return [words for words in facts if words]
 
 
-def _results(view: View, summary: dict[str, Any]) -> list[Result]:
+def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
     """What was measured, and claims about what was not."""
     measured = _of(dict, summary.get("results"))
     results = []
@@ -191,7 +191,7 @@ def _results(view: View, summary: dict[str, Any]) -> list[Result]:
     return results
 
 
-def _ways(view: View, summary: dict[str, Any]) -> dict[str, str]:
+def _ways(view: RunView, summary: dict[str, Any]) -> dict[str, str]:
     """What one may want to type next."""
     if view.folder is None:
         return {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 WIDTH, MARGIN, HEAD, DPI = 8.8, 0.6, 0.95, 150  # inches, and dots of one
 SIDE = (WIDTH - 2.4 * MARGIN) / 2
@@ -26,7 +26,7 @@ POINTS, LINES = 2000, 300
 UNKNOWN = (0.53, 0.72, 0.77)
 
 
-def draw_pairs(view: View, given: Tensor, mask: Tensor | None, made: Tensor) -> bytes:
+def draw_pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) -> bytes:
     """States `(N, *event)` that were given, known where the mask is true, and as many as there are that were made of
     them, in turn, as PNG. Without a mask what was given has noise."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -63,7 +63,7 @@ def _axes(figure: Figure, names: tuple[str, str], height: float) -> list[Any]:
     return found
 
 
-def _images(axes: list[Any], view: View, given: Tensor, known: Tensor | None, made: Tensor) -> None:
+def _images(axes: list[Any], view: RunView, given: Tensor, known: Tensor | None, made: Tensor) -> None:
     """Two grids in the same order; what is not known has a colour of its own."""
     low, high = images.shades(view, made)
     before, after = (images.tiles(view, x, low, high).copy() for x in (given, made))
@@ -77,7 +77,7 @@ def _images(axes: list[Any], view: View, given: Tensor, known: Tensor | None, ma
         one.set(xticks=[], yticks=[])
 
 
-def _points(axes: list[Any], view: View, given: Tensor, known: Tensor | None, made: Tensor) -> None:
+def _points(axes: list[Any], view: RunView, given: Tensor, known: Tensor | None, made: Tensor) -> None:
     """The first two coordinates over the data; a single one over its place in the file. A point of which one of them
     is known is a line."""
     x, y = given.flatten(1)[:POINTS], made.flatten(1)[:POINTS]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ebmkit.contracts.kinds import Sampler
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 
-def recipe(view: View) -> list[str]:
+def recipe(view: RunView) -> list[str]:
     """The components that matter, in the order in which they act."""
     spec, sampler = view.plan.spec, view.plan.chain_sampler
     return [
@@ -21,7 +21,7 @@ def recipe(view: View) -> list[str]:
     ]
 
 
-def _length(view: View, sampler: Sampler) -> str:
+def _length(view: RunView, sampler: Sampler) -> str:
     chains = view.plan.spec.chains
     if chains is None or view.draws is None:
         return _steps(sampler.steps)

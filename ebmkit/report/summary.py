@@ -12,14 +12,14 @@ from ebmkit.report.recipe import recipe
 from ebmkit.report.style import BAD, FAINT, GOOD, INK, plain_matplotlib, tidy
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 WIDTH, MARGIN, GAP = 10.5, 0.45, 0.55  # inches
 HEADER, SQUARE, WIDE = 0.95, (WIDTH - 2 * MARGIN - 2 * GAP) / 3, 1.75
 COLUMNS, DPI = 6, 150
 
 
-def draw_summary(view: View) -> bytes:
+def draw_summary(view: RunView) -> bytes:
     """The page as PNG. A panel that fails says so in its place: a picture is not worth a run."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ def _rows(panels: list[Panel]) -> list[tuple[list[tuple[Panel, int]], float]]:
     return rows
 
 
-def _draw(panel: Panel, axes: Any, view: View) -> None:
+def _draw(panel: Panel, axes: Any, view: RunView) -> None:
     figure = axes.figure
     others = list(figure.axes)
     try:
@@ -81,7 +81,7 @@ def _literally(words: str) -> str:
     return words.replace("$", r"\$")
 
 
-def _head(figure: Any, view: View, height: float) -> None:
+def _head(figure: Any, view: RunView, height: float) -> None:
     """Name and recipe on the left, the number that matters on the right."""
     spec = view.plan.spec
     left, right, first, second = MARGIN / WIDTH, 1 - MARGIN / WIDTH, 1 - 0.3 / height, 1 - 0.53 / height

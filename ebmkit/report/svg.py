@@ -13,7 +13,7 @@ from ebmkit.report.style import THEME, plain_matplotlib, tidy
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Inches. Drawn so small that the letters can be read when a telephone shrinks the figure to its width.
 WIDTH, SQUARE, WIDE = 4.1, 3.95, 2.5
@@ -29,7 +29,7 @@ _NAMESPACE = re.compile(r"\{[^}]*\}")
 _PICTURE = "picture"
 
 
-def draw_svg(panel: Panel, view: View, prefix: str) -> tuple[str, str]:
+def draw_svg(panel: Panel, view: RunView, prefix: str) -> tuple[str, str]:
     """The markup of a figure whose ids all begin with `prefix`, and its caption. The same view gives the same bytes."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

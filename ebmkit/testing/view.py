@@ -13,7 +13,7 @@ from ebmkit.contracts.kinds import Event, Metric
 from ebmkit.engine.build import Parts, build
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.errors.running import Diverged
 from ebmkit.language.fit.metrics import OF_THE_RUN
 from ebmkit.language.load import load_spec
@@ -48,7 +48,7 @@ def small_plans(metric: Metric, event: Event) -> list[Plan]:
     return plans
 
 
-def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) -> View:
+def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) -> RunView:
     """The experiment, as a metric sees it."""
     threads = torch.get_num_threads()
     parts = build(plan)
@@ -61,7 +61,7 @@ def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) ->
     history = History(1, lambda *_: None, lambda statistic, *_: Diverged(statistic.name), lag=0)
     for step, loss in enumerate((3.0, 2.0, 1.0, 1.5)):
         history.record(step, {"loss": loss})  # as of a training, for metrics that look back at it
-    view = View(plan, parts, streams, history, None)
+    view = RunView(plan, parts, streams, history, None)
     view.rng = generator(3) if gpu is None else gpu.generator(3)
     return view
 

@@ -7,10 +7,11 @@ import torch
 from torch import nn
 
 import ebmkit
-from ebmkit.chains.draws import Draws, run_chains
+from ebmkit.chains.draws import run_chains
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.contracts.draws import Draws
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.engine.sampling import give_kept_samples, view_of
 from ebmkit.errors.running import Diverged

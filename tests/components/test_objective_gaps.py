@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.models.conv import Conv
@@ -29,7 +29,7 @@ from ebmkit.engine.batches import Batches
 from ebmkit.engine.build import build
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.load import load_spec
@@ -53,7 +53,7 @@ def test_half_a_cell_belongs_to_the_ends_of_the_grid(d, points):
         with torch.no_grad():
             module.last.weight.fill_(slope)
             module.last.bias.fill_(0.3)
-        found = objective.loss(module, data, Context(generator(0), objective.extras((d,), data), 1))
+        found = objective.loss(module, data, StepContext(generator(0), objective.extras((d,), data), 1))
         sides = [torch.linspace(float(a), float(b), points) for a, b in zip(low, high, strict=True)]
         exact = math.prod(float(torch.trapezoid(torch.exp(-slope * side), side)) for side in sides) * math.exp(-0.3)
         assert float(found.metrics["log_z"]) == pytest.approx(math.log(exact), abs=1e-12)
@@ -86,7 +86,7 @@ def test_noise_that_could_learn_is_left_alone_by_whoever_has_no_rival(objective)
     extras = made.extras((2,), data)
     assert len(list(extras.noise.parameters())) > 1
     assert not any(parameter.requires_grad for parameter in extras.noise.parameters())
-    value = made.loss(MLP(hidden=(4,)).build((2,)), data, Context(generator(1), extras, 1)).value
+    value = made.loss(MLP(hidden=(4,)).build((2,)), data, StepContext(generator(1), extras, 1)).value
     value.backward()
     assert all(parameter.grad is None for parameter in extras.noise.parameters())
 
@@ -118,7 +118,7 @@ def test_a_later_stage_has_the_labels_of_its_own_batches():
     history = History(1, lambda *_: None, lambda statistic, *_: AssertionError(statistic.name), lag=0)
     state = TrainingState(plan, parts, streams, history)
     state.stage, state.stage_began = 1, 2
-    stage = Stage(View(plan, parts, streams, history, None), state)
+    stage = Stage(RunView(plan, parts, streams, history, None), state)
     for step in (3, 4, 5):
         points, labels = stage.batch(step), stage.labels(step)
         angle = torch.atan2(points[:, 1], points[:, 0])

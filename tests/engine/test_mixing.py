@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ebmkit import load_spec
-from ebmkit.chains.draws import Draws
+from ebmkit.contracts.draws import Draws
 from ebmkit.diagnostics.rhat import rhat
 from ebmkit.engine.mixing import coordinate, findings, mixing, verdict
 from ebmkit.engine.session import run

@@ -255,7 +255,7 @@ def test_long_runs_are_recorded_as_means_over_windows(small, plan_of, tmp_path):
 
 def test_training_is_the_loop_one_would_write_by_hand(small, plan_of, tmp_path):
     """Batches, the objective's own stream, cosine decay, running mean."""
-    from ebmkit.chains.context import Context
+    from ebmkit.chains.context import StepContext
     from ebmkit.engine.batches import Batches
     from ebmkit.engine.build import build
     from ebmkit.engine.rng import Streams
@@ -267,7 +267,7 @@ def test_training_is_the_loop_one_would_write_by_hand(small, plan_of, tmp_path):
     rng, batches = streams.generator("objective"), Batches(parts.train, 32, streams, "train", parts.device)
     mean = [p.detach().clone() for p in parts.model.parameters()]
     for step in range(1, 21):
-        loss = plan.spec.objective.loss(parts.model, batches.at(step), Context(rng, parts.extras, step)).value
+        loss = plan.spec.objective.loss(parts.model, batches.at(step), StepContext(rng, parts.extras, step)).value
         learnt = [*parts.model.parameters(), *parts.extras.parameters()]
         rate = 0.1 * (0.1 + 0.9 * (1 + math.cos(math.pi * (step - 1) / 19)) / 2)
         with torch.no_grad():

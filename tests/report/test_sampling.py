@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ebmkit import load_spec
-from ebmkit.chains.draws import Draws
+from ebmkit.contracts.draws import Draws
 from ebmkit.diagnostics.autocorrelation import autocorrelation
 from ebmkit.engine.mixing import mixing as measure
 from ebmkit.engine.mixing import verdict

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from ebmkit.contracts.extractor import Extractor, Features
+from ebmkit.contracts.extractor import Extractor, Features, Trained
 from ebmkit.contracts.kinds import Event
 from ebmkit.contracts.lazy import torch
 
@@ -21,9 +22,10 @@ class DigitsCNN(Extractor):
     """The 64 units in front of the last layer of a convolutional classifier of `digits`, images of 1 x 8 x 8.
 
     ebmkit trains it, offline and in seconds, from the packaged spec `features/digits-cnn` and keeps it (see
-    `trained.py`). One machine makes the same bits every time; another processor or version of torch rounds otherwise,
-    so figures from different machines differ in their last digits, as all trained networks do. It computes on the CPU,
-    whatever the device of the run: a thousand images take milliseconds, and the figures do not depend on the device.
+    `engine/trained.py`). One machine makes the same bits every time; another processor or version of torch rounds
+    otherwise, so figures from different machines differ in their last digits, as all trained networks do. It computes
+    on the CPU, whatever the device of the run: a thousand images take milliseconds, and the figures do not depend on
+    the device.
 
     It has learnt from noisy images to tell digits, so that it hardly notices noise of a standard deviation below 0.2
     (pixels go from -1 to 1).
@@ -34,9 +36,7 @@ class DigitsCNN(Extractor):
     def refusal(self, event: Event) -> str | None:
         return None if event == (1, 8, 8) else f"know images of shape (1, 8, 8), and a state has shape {event}"
 
-    def load(self) -> Features:
-        from ebmkit.engine.trained import trained
-
+    def load(self, trained: Callable[[str], Trained]) -> Features:
         made = trained("features/digits-cnn")
         module = cast("ConvClassifierEnergy", made.module)
 

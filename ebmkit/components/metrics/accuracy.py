@@ -9,7 +9,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("accuracy")

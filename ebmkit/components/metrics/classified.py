@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ebmkit.components.models.nets.classifier import Classifying
     from ebmkit.contracts.kinds.data import Split
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Points at a time.
 ROWS = 4096
@@ -32,7 +32,7 @@ def classified(view: View, split: Split) -> Classified:
     points, labels = view.data(split), view.labels(split)
     if points is None or labels is None:
         raise ValueError("to be right or wrong takes data with labels")
-    module, device, dtype = view.parts.evaluated, view.parts.device, view.parts.dtype
+    module, device, dtype = view.module, view.device, view.dtype
     with frozen(module), torch.no_grad():
         blocks = [cast("Classifying", module).logits(x.to(device, dtype)) for x in torch.split(points, ROWS)]
     confidence, guess = torch.cat(blocks).softmax(1).max(1)

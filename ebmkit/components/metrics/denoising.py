@@ -14,7 +14,7 @@ from ebmkit.maths.process import level_of, signal_and_noise
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("denoising")
@@ -58,7 +58,7 @@ class Denoising(Metric):
         x = view.data("test")
         if x is None:
             raise ValueError("there is nothing to denoise in a spec without data")
-        x = x.to(view.parts.device)
+        x = x.to(view.device)
         noisy = x.add(torch.empty_like(x).normal_(generator=view.rng), alpha=self.sigma)
         denoised = noisy + self.sigma**2 * self._score(view, noisy)
         error, noise = ((y - x).square().mean(dtype=torch.float64) for y in (denoised, noisy))
@@ -71,5 +71,5 @@ class Denoising(Metric):
             return view.score(noisy)
         level = level_of(view.schedule, self.sigma)
         signal, _ = signal_and_noise(view.schedule, level)
-        labels = view.labels("test") if view.plan.spec.model.labelled else None
+        labels = view.labels("test") if view.spec.model.labelled else None
         return signal * view.score(signal * noisy, level, labels)

@@ -13,7 +13,7 @@ from ebmkit.maths.enumeration import ENUMERABLE, VALUES, log_weights
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 def too_many(event: Event) -> str | None:
@@ -28,7 +28,7 @@ def probabilities(view: View) -> Tensor:
     from ebmkit.chains.energy import frozen
 
     # On the CPU, because some devices have no float64.
-    module = copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64)
+    module = copy.deepcopy(view.module).to("cpu", torch.float64)
     like = torch.empty(0, device="cpu", dtype=torch.float64)
     with frozen(module) as energy:
         return log_weights(energy, view.event, unit_values(view), like).softmax(0)
@@ -36,4 +36,4 @@ def probabilities(view: View) -> Tensor:
 
 def unit_values(view: View) -> tuple[float, float]:
     """The two values of a unit."""
-    return VALUES[view.plan.spec.model.space]
+    return VALUES[view.spec.model.space]

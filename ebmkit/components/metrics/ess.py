@@ -10,7 +10,7 @@ from ebmkit.contracts.kinds import Metric
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("ess")

@@ -15,7 +15,7 @@ from ebmkit.maths.frechet import fitted, frechet
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("fid")
@@ -76,7 +76,7 @@ class FID(Metric):
             raise ValueError(f"'samples' is {self.samples}, and there are {len(train)} training points to compare with")
         samples = view.samples(self.samples)
         n = len(samples)  # of long chains there may be fewer
-        features, facts = find_extractor(self.features).load()
+        features, facts = find_extractor(self.features).load(view.trained)
         reference = fitted(features(test))
         # At random, because files are often sorted by class.
         rows = torch.randperm(len(train), generator=view.rng, device=samples.device)[:n]

@@ -15,7 +15,7 @@ from ebmkit.maths.process import signal_and_noise
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Levels that are looked at where the spec does not say how many.
 LEVELS = 5
@@ -75,7 +75,7 @@ class FisherDivergence(Metric):
         test = view.data("test")
         if test is None:
             raise ValueError("a Fisher divergence is a mean over data, and there are none")
-        x = test.to(view.parts.device, view.parts.dtype)
+        x = test.to(view.device, view.dtype)
         target: Any = build_target(self.target, x)
         if view.schedule is None:
             found = [_compare(view.score(x), _score(target, x))]

@@ -18,7 +18,7 @@ from ebmkit.maths.quadrature import blockwise, rule
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Half of the difference in time by which the slope is measured, as a share of the time.
 SHARE = 1e-3
@@ -73,7 +73,7 @@ class HeatFlow(Metric):
         # On the CPU, because some devices have no float64.
         like = torch.empty(0, device="cpu", dtype=torch.float64)
         p: Any = build_target(self.target, like)
-        q: Any = copy.deepcopy(view.parts.evaluated).to(like.device, like.dtype)
+        q: Any = copy.deepcopy(view.module).to(like.device, like.dtype)
         rng = torch.Generator().manual_seed(0)  # where the mass is does not depend on chance
         scouts = torch.cat([module.sample_exact(SCOUTS, rng).flatten(1) for module in (p, q)])
         step = SHARE * self.time

@@ -14,7 +14,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Which half of a state is known.
 Half = Literal["left", "right", "top", "bottom"]
@@ -72,11 +72,11 @@ class Inpainting(Metric):
         test, train = view.data("test"), view.data("train")
         if test is None or train is None:
             raise ValueError("there is nothing to fill in in a spec without data")
-        order = torch.randperm(len(test), generator=view.rng, device=view.parts.device)[: self.points]
-        labels = view.labels("test") if view.plan.spec.model.labelled else None
+        order = torch.randperm(len(test), generator=view.rng, device=view.device)[: self.points]
+        labels = view.labels("test") if view.spec.model.labelled else None
         if labels is not None:
             labels = labels[order.to(labels.device)]
-        x = test[order.to(test.device)].to(view.parts.device)
+        x = test[order.to(test.device)].to(view.device)
         mask = self.mask(view.event).to(x.device)
         drawn = [view.inpainted(x, mask, view.rng, labels).cpu().double() for _ in range(self.draws)]
         nearest = neighbours(x, train, mask).nearest

@@ -17,7 +17,7 @@ from ebmkit.maths.quadrature import Rule, blockwise, rule
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("kl_divergence")
@@ -59,14 +59,14 @@ class KLDivergence(Metric):
     def measure(self, view: View) -> dict[str, float]:
         from ebmkit.chains.energy import frozen
 
-        data, known = [view.data("test"), view.data("train")], view.plan.spec.data
+        data, known = [view.data("test"), view.data("train")], view.spec.data
         points = [_flat(x) for x in data if x is not None]
         if known is None or not points:
             raise ValueError("a divergence from data needs a spec with data")
         # Samples show mass of the model that is far from the data.
         scouts = [*points, _flat(view.samples(SCOUTS))] if view.can_sample else points
         # On the CPU, because some devices have no float64.
-        module = copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64)
+        module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with frozen(module) as energy, torch.no_grad():
 
             def model(x: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ class KLDivergence(Metric):
 
             p = rule(truth, torch.cat(points), self.tolerance)
             q = rule(model, torch.cat(scouts), self.tolerance)
-            own = "log_z" in view.plan.spec.model.offers
+            own = "log_z" in view.spec.model.offers
             log_z = float(cast("Normalised", module).log_z()) if own else q.integral.log_z
             found = {"kl_divergence": _divergence(p, -blockwise(model, p.x) - log_z)}
             if self.reverse:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.chains.energy import Energy
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Samples that help to find where the model's mass is.
 SCOUTS = 1_000
@@ -72,10 +72,10 @@ class LogLikelihood(Metric):
         if test is None or train is None:
             raise ValueError("a likelihood of data needs a spec with data")
         # On the CPU, because some devices have no float64.
-        module = copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64)
+        module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with frozen(module) as energy, torch.no_grad():
             test, train = (_precise(x) for x in (test, train))
-            if "log_z" in view.plan.spec.model.offers:
+            if "log_z" in view.spec.model.offers:
                 log_z, error = float(cast("Normalised", module).log_z()), 0.0
             else:
                 log_z, error = self._integrate(energy, view, [test, train])

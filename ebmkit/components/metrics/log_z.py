@@ -13,7 +13,7 @@ from ebmkit.contracts.lazy import torch
 
 if TYPE_CHECKING:
     from ebmkit.components.metrics.log_likelihood import Normalised
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("log_z")
@@ -40,7 +40,7 @@ class LogZ(Metric):
 
     def measure(self, view: View) -> dict[str, float]:
         # On the CPU, because some devices have no float64.
-        module = copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64)
+        module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with torch.no_grad():
             log_z = float(cast("Normalised", module).log_z())
         if not self.plain:

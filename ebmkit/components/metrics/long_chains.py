@@ -8,13 +8,13 @@ from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.split import split
 
 if TYPE_CHECKING:
-    from ebmkit.chains.draws import Draws
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.draws import Draws
+    from ebmkit.contracts.view import View
 
 
 def long_chains(view: View) -> Draws:
     """What chains kept, each coordinate of which moves in some chain."""
-    view.samples(view.plan.spec.samples)
+    view.samples(view.spec.samples)
     if view.draws is None:
         raise ValueError("the samples are not those of long chains, which 'chains:' in a spec asks for")
     x = view.draws.x

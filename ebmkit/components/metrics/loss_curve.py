@@ -11,7 +11,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("loss_curve")
@@ -40,7 +40,7 @@ class LossCurve(Metric):
         return ("loss_level", "loss_spread", "loss_drift")
 
     def measure(self, view: View) -> dict[str, float]:
-        losses = [value for _, value in view.history.series.get("loss", ())]
+        losses = [value for _, value in view.series.get("loss", ())]
         if not losses:
             raise ValueError("the loss of a training is looked at, and there was none")
         last = losses[-max(1, round(self.part * len(losses))) :]

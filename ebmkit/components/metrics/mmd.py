@@ -14,7 +14,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Distances computed at a time; 4 million floats are 16 MB.
 BLOCK = 1 << 22

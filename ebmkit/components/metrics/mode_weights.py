@@ -14,7 +14,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 class HasModes(Protocol):
@@ -91,7 +91,7 @@ class ModeWeights(Metric):
     def _wanted(self, view: View, x: Tensor) -> tuple[Tensor, Tensor | None]:
         """The modes `(K, d)`, with the device and dtype of x, and on the host the weights that they should have."""
         if self.modes is None:
-            modes, weights = cast("HasModes", view.parts.evaluated).modes()
+            modes, weights = cast("HasModes", view.module).modes()
             return modes.to(x), weights.cpu().double()
         given = None if self.weights is None else torch.tensor(self.weights, device="cpu", dtype=torch.float64)
         return x.new_tensor(self.modes), given

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ebmkit.chains.ode import Field
     from ebmkit.components.models.nets.conditional import Conditional
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Numbers in the states whose way is followed at a time.
 BLOCK = 1 << 16
@@ -91,14 +91,14 @@ class ODELogLikelihood(Metric):
             raise ValueError("a likelihood of data needs a spec with data")
         n, d = min(self.points, len(test)), prod(view.event)
         rows = torch.arange(n, device=test.device) * len(test) // n
-        there = test[rows].to(view.parts.device, view.parts.dtype)
+        there = test[rows].to(view.device, view.dtype)
         # Drawn where the generator is; the rest on the CPU, because some devices have no float64.
         wanted = (None if d <= EXACT else 1) if self.probes == "auto" else self.probes
         probes = draw_probes("rademacher", there, wanted, view.rng).flatten(2) if wanted else None
         x = _precise(test[rows])
-        labels = view.labels("test") if view.plan.spec.model.labelled else None
+        labels = view.labels("test") if view.spec.model.labelled else None
         labels = None if labels is None else labels[rows.to(labels.device)].cpu()
-        module = cast("Conditional", copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64))
+        module = cast("Conditional", copy.deepcopy(view.module).to("cpu", torch.float64))
         with frozen(module):
             found = torch.cat(
                 [
@@ -114,8 +114,8 @@ class ODELogLikelihood(Metric):
         mean = float(found.mean())
         results = {"ode_log_likelihood": mean, "ode_bits_per_dim": -mean / (d * log(2))}
         if self.truth:
-            assert view.plan.spec.data is not None  # refused otherwise
-            truth = float(view.plan.spec.data.log_prob(x).mean())
+            assert view.spec.data is not None  # refused otherwise
+            truth = float(view.spec.data.log_prob(x).mean())
             results |= {"ode_log_likelihood_truth": truth, "ode_log_likelihood_gap": truth - mean}
         return results
 

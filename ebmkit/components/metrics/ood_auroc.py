@@ -11,7 +11,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("ood_auroc")
@@ -59,13 +59,13 @@ class OODAUROC(Metric):
         test = view.data("test")
         if test is None:
             raise ValueError("outliers are compared with data, and there are none")
-        test = test.to(view.parts.device)  # data that are large stay on the host
+        test = test.to(view.device)  # data that are large stay on the host
         energy = view.energy(test)
         order = torch.rand(test.flatten(1).shape, generator=view.rng, device=test.device).argsort(0)
         shuffled = _auroc(energy, view.energy(test.flatten(1).gather(0, order).view_as(test)))
         if self.outliers is None:
             return {"ood_auroc": shuffled}
-        outliers = self.outliers.load("test", view.streams.generator("outliers", torch.device("cpu"))).x
+        outliers = self.outliers.load("test", view.generator("outliers", torch.device("cpu"))).x
         return {"ood_auroc": _auroc(energy, view.energy(outliers)), "ood_auroc_shuffled": shuffled}
 
 

@@ -16,7 +16,7 @@ from ebmkit.maths.enumeration import VALUES, states
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: A unit, counted from 0, and its value.
 Setting: TypeAlias = tuple[Annotated[int, Ge(0)], Literal[-1, 0, 1]]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.components.models.nets.noised_mixture import NoisedMixture
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 #: Standard deviations that a grid reaches beyond the outermost mean: less than 1e-18 is outside.
 REACH = 9.0
@@ -104,10 +104,10 @@ class SamplingError(Metric):
         return (*sizes, "sampling_slope_step", "sampling_slope_horizon")
 
     def measure(self, view: View) -> dict[str, float]:
-        sampler = view.plan.chain_sampler
+        sampler = view.spec.chain_sampler
         assert isinstance(sampler, ReverseSDE)  # refused otherwise
         # On the CPU, because some devices have no float64.
-        module = cast("NoisedMixture", copy.deepcopy(view.parts.evaluated).to("cpu", torch.float64))
+        module = cast("NoisedMixture", copy.deepcopy(view.module).to("cpu", torch.float64))
         with torch.no_grad():  # float32, in which it was built, leaves weights that sum to one but for 1e-8
             module.log_weights -= module.log_weights.logsumexp(0)
         counts, horizons = [sampler.steps * k for k in (1, 2, 4)], [module.schedule.horizon * k for k in (1, 1.5, 2)]

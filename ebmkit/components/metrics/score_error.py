@@ -15,7 +15,7 @@ from ebmkit.maths.process import least_noise, signal_and_noise
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("score_error")
@@ -62,7 +62,7 @@ class ScoreError(Metric):
         test = view.data("test")
         if test is None:
             raise ValueError("the error of a score is measured at data, and there are none")
-        test = test.to(view.parts.device, view.parts.dtype)
+        test = test.to(view.device, view.dtype)
         low, high = test.amin(0), test.amax(0)
         u = torch.empty(self.points, *view.event, device=test.device, dtype=test.dtype).uniform_(generator=view.rng)
         box = low + (high - low) * u

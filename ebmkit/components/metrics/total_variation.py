@@ -16,7 +16,7 @@ from ebmkit.maths.enumeration import numbers
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @component("total_variation")

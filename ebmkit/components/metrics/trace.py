@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 def trace(view: View, name: str, samples: int) -> list[float]:

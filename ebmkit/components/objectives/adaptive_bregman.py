@@ -17,9 +17,9 @@ from ebmkit.contracts.kinds import Bregman, Event, Init, Loss, Model, Objective,
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.noise.nets.snapshot import SnapshotDensity
     from ebmkit.components.objectives.nets.contrast import Contrast
+    from ebmkit.contracts.context import Context
 
 
 @component("adaptive_bregman")

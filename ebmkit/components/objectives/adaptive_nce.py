@@ -16,8 +16,8 @@ from ebmkit.contracts.kinds import Event, Init, Loss, Model, Objective, Sampler
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.objectives.nets.contrast import Contrast
+    from ebmkit.contracts.context import Context
 
 
 @component("adaptive_nce")

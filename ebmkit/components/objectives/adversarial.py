@@ -14,7 +14,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
+    from ebmkit.contracts.context import Context
     from ebmkit.contracts.modules.contest import Contest
     from ebmkit.contracts.modules.density import Density
 

@@ -16,8 +16,8 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.objectives.nets.contrastive_contest import ContrastiveContest
+    from ebmkit.contracts.context import Context
     from ebmkit.contracts.modules.density import Density
 
 

@@ -10,8 +10,8 @@ from ebmkit.contracts.kinds import Event, Loss, Objective, Space
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.models.nets.exponential_family import ClosedForm, HasStatistics
+    from ebmkit.contracts.context import Context
 
 
 @component("closed_form_score_matching")

@@ -13,7 +13,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
+    from ebmkit.contracts.context import Context
 
 
 @component("denoising_score_matching")

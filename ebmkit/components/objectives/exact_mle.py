@@ -14,8 +14,8 @@ from ebmkit.maths.enumeration import ENUMERABLE
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.objectives.nets.normaliser import Box
+    from ebmkit.contracts.context import Context
 
 #: Points a side of the grid, by dimension: on a line they cost little.
 POINTS = {1: 1025, 2: 129}

@@ -11,7 +11,7 @@ from ebmkit.contracts.kinds import Event, Loss, Model, Objective, Space
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
+    from ebmkit.contracts.context import Context
 
 
 @component("explicit_score_matching")

@@ -15,8 +15,8 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.objectives.nets.contrast import Contrast
+    from ebmkit.contracts.context import Context
     from ebmkit.contracts.modules.density import Density
 
 

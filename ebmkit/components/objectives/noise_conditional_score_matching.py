@@ -16,8 +16,8 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.models.nets.conditional import Conditional
+    from ebmkit.contracts.context import Context
 
 
 @component("noise_conditional_score_matching")

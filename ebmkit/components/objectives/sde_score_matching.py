@@ -15,8 +15,8 @@ from ebmkit.maths.process import rates
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
     from ebmkit.components.models.nets.conditional import Conditional
+    from ebmkit.contracts.context import Context
 
 
 @component("sde_score_matching")

@@ -12,7 +12,7 @@ from ebmkit.contracts.kinds import Event, Loss, Objective, Space
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
+    from ebmkit.contracts.context import Context
     from ebmkit.contracts.modules.contest import Contest
 
 

@@ -12,7 +12,7 @@ from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds.model import Event, Model, Space
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

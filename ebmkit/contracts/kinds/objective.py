@@ -11,7 +11,7 @@ from ebmkit.contracts.kinds.model import Conditioning, Event, Model, Space
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.chains.context import Context
+    from ebmkit.contracts.context import Context
 
 
 class Loss(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch import Generator, Tensor, nn
 
 if TYPE_CHECKING:
-    from ebmkit.chains.context import Context
+    from ebmkit.contracts.context import Context
 
 
 class Density(nn.Module):

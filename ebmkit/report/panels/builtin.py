@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pluggy import HookImpl
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.view import View
+    from ebmkit.engine.run_view import RunView
 
 
-def offered_panels(view: View) -> list[Panel]:
+def offered_panels(view: RunView) -> list[Panel]:
     """What the page of this run shows: the panels of ebmkit, then those of plugins."""
     return [panel for hook in view.plan.hooks.ebmkit_report_panels.get_hookimpls() for panel in _offer(hook, view)]
 
 
-def _offer(hook: HookImpl, view: View) -> list[Panel]:
+def _offer(hook: HookImpl, view: RunView) -> list[Panel]:
     """The panels of one plugin. If its hook fails, one that says so."""
     try:
         return list(cast("list[Panel]", hook.function(**dict.fromkeys(hook.argnames, view))))
@@ -42,12 +43,13 @@ def _offer(hook: HookImpl, view: View) -> list[Panel]:
         return [Panel(hook.plugin_name, title, partial(_fail, error=error), wide=True)]
 
 
-def _fail(axes: Axes, view: View, error: BaseException) -> None:
+def _fail(axes: Axes, view: RunView, error: BaseException) -> None:
     raise error
 
 
-def builtin_panels(view: View) -> list[Panel]:
+def builtin_panels(seen: View) -> list[Panel]:
     """What ebmkit itself can show of this run."""
+    view = cast("RunView", seen)  # its own pictures show more than plugins are promised
     panels = []
     if images.shape(view.event):
         panels += images.panels(view)

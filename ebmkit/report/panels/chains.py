@@ -9,7 +9,7 @@ from ebmkit.contracts.panel import Panel
 from ebmkit.report.style import SAMPLES, number
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 
 class Trace(NamedTuple):
@@ -28,7 +28,7 @@ TRACES = {
 }
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """One for each trace that the sampler leaves. Of long chains more is known (see `traces.py`)."""
     if view.draws is not None:
         return []
@@ -39,7 +39,7 @@ def panels(view: View) -> list[Panel]:
     ]
 
 
-def draw_trace(axes: Any, view: View, name: str) -> str:
+def draw_trace(axes: Any, view: RunView, name: str) -> str:
     """One number a step of the chains."""
     values = view.traces[name].cpu().double()
     axes.plot(range(1, len(values) + 1), values, color=SAMPLES, linewidth=1.1)

@@ -10,10 +10,10 @@ from ebmkit.engine.mixing import coordinate
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 
-def chosen(view: View, most: int) -> list[int]:
+def chosen(view: RunView, most: int) -> list[int]:
     """Of flattened states all coordinates, if there are few; else those that mix most slowly, or the first."""
     import torch
 
@@ -24,7 +24,7 @@ def chosen(view: View, most: int) -> list[int]:
     return sorted(ess.argsort(stable=True)[:most].tolist())
 
 
-def which(view: View, most: int) -> str:
+def which(view: RunView, most: int) -> str:
     """The same in words, with a blank behind them; nothing where all are shown, or the mean of all."""
     count = prod(view.event)
     if count <= most or is_discrete(view):
@@ -32,12 +32,12 @@ def which(view: View, most: int) -> str:
     return f"The {most} of {count:,} coordinates that mix most slowly. " if view.mixing else f"The first of {count:,}. "
 
 
-def is_discrete(view: View) -> bool:
+def is_discrete(view: RunView) -> bool:
     """Whether a state is made of units that have two values."""
     return view.plan.spec.model.space in ("binary", "spin")
 
 
-def quantities(view: View, most: int) -> dict[str, Tensor]:
+def quantities(view: RunView, most: int) -> dict[str, Tensor]:
     """What long chains are followed by, each `(chains, draws)` in float64: coordinates, or the mean of all units where
     those only flip; and the energy."""
     assert view.draws is not None

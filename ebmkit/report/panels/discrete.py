@@ -13,13 +13,13 @@ from ebmkit.report.style import EXACT, SAMPLES, legend, number
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Units of which every state is shown, and units that have their names written below them.
 STATES, NAMED = 5, 16
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """Means of units, and where those are few the probabilities of all their states."""
     if not view.can_sample:
         return []
@@ -29,7 +29,7 @@ def panels(view: View) -> list[Panel]:
     return found
 
 
-def draw_units(axes: Any, view: View) -> str:
+def draw_units(axes: Any, view: RunView) -> str:
     """A dot a unit with two standard errors, and a line where the mean ought to be."""
     import torch
 
@@ -73,7 +73,7 @@ def draw_units(axes: Any, view: View) -> str:
     return words
 
 
-def draw_states(axes: Any, view: View) -> str:
+def draw_states(axes: Any, view: RunView) -> str:
     """A bar a state, and a line where it ought to end."""
     import torch
 
@@ -102,13 +102,13 @@ def draw_states(axes: Any, view: View) -> str:
     )
 
 
-def _values(view: View) -> tuple[float, float]:
+def _values(view: RunView) -> tuple[float, float]:
     from ebmkit.maths.enumeration import VALUES
 
     return VALUES[view.plan.spec.model.space]
 
 
-def _probabilities(view: View) -> Tensor:
+def _probabilities(view: RunView) -> Tensor:
     """Of all states, in order."""
     from ebmkit.maths.enumeration import log_weights
 
@@ -116,7 +116,7 @@ def _probabilities(view: View) -> Tensor:
     return (log_weights(view.energy, view.event, _values(view), like).cpu().double() / temperature(view)).softmax(0)
 
 
-def _exact_means(view: View) -> tuple[Tensor | None, str]:
+def _exact_means(view: RunView) -> tuple[Tensor | None, str]:
     """By enumeration if that is possible, or over exact draws; and in words."""
     import torch
 
@@ -131,7 +131,7 @@ def _exact_means(view: View) -> tuple[Tensor | None, str]:
     return None, ""
 
 
-def _errors(view: View, x: Tensor) -> Tensor:
+def _errors(view: RunView, x: Tensor) -> Tensor:
     """The standard errors of the means; draws of one chain know of each other."""
     from ebmkit.diagnostics.mcse import mcse_mean
 

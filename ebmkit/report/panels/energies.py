@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Of each group. Enough for a smooth histogram, and quick even where an energy is a deep network.
 POINTS = 2000
@@ -27,14 +27,14 @@ LOOKS = {
 }
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """One, where the model has an energy and there is something to rate."""
     if view.has_energy and (view.can_sample or view.data("test") is not None):
         return [Panel("energies", "Energies", draw_energies, wide=True)]
     return []
 
 
-def draw_energies(axes: Any, view: View) -> str:
+def draw_energies(axes: Any, view: RunView) -> str:
     """A histogram a group. Noise may lie so far out that it would leave no room for the rest: then the axes show the
     rest, and a small picture in the corner all."""
     import numpy as np
@@ -74,7 +74,7 @@ def _in_the_corner(axes: Any, groups: dict[str, ndarray], low: float, high: floa
     corner.tick_params(labelsize=7)
 
 
-def _groups(view: View) -> Iterator[tuple[str, Tensor]]:
+def _groups(view: RunView) -> Iterator[tuple[str, Tensor]]:
     """The same things as in the other panels, and as noise the points at which chains begin."""
     train = view.data("train") if view.plan.spec.stages else None
     for name, points in (("training data", train), ("held-out data", view.data("test"))):

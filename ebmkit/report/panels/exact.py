@@ -9,20 +9,20 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.components.samplers.exact import SampledExactly
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 POINTS = 10_000
 #: In all of them, so that images do not fill the memory.
 NUMBERS = 1 << 24
 
 
-def has_exact(view: View) -> bool:
+def has_exact(view: RunView) -> bool:
     """Whether the law that a sampling experiment samples can be drawn from directly."""
     spec = view.plan.spec
     return "sample_exact" in spec.model.offers and not spec.stages and temperature(view) == 1
 
 
-def exact_draws(view: View, most: int = POINTS) -> Tensor:
+def exact_draws(view: RunView, most: int = POINTS) -> Tensor:
     """Independent draws on the CPU, the same in every panel."""
     import torch
 
@@ -32,6 +32,6 @@ def exact_draws(view: View, most: int = POINTS) -> Tensor:
         return module.sample_exact(count, view.streams.generator("report/exact")).cpu()
 
 
-def temperature(view: View) -> float:
+def temperature(view: RunView) -> float:
     """T of the law exp(-E/T) that chains sample."""
     return float(getattr(view.plan.chain_sampler, "temperature", 1.0))

@@ -14,7 +14,7 @@ from ebmkit.report.style import FAINT, SAMPLES, plain_matplotlib
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: More would make the page heavy, and neighbours look alike.
 MOST = 20
@@ -45,7 +45,7 @@ class Frames(NamedTuple):
     photographs: bool
 
 
-def draw_frames(view: View) -> Frames | None:
+def draw_frames(view: RunView) -> Frames | None:
     """What the folder of the run holds, or None where there are not two moments to compare, or no way to draw them."""
     moments = _moments(view.folder) if view.folder else {}
     if moments and view.can_sample:
@@ -71,7 +71,7 @@ def _moments(folder: Path) -> dict[int, Path | None]:
     return {int(match[1]): path for path, match in found.items() if match}
 
 
-def _read(path: Path | None, view: View) -> Tensor:
+def _read(path: Path | None, view: RunView) -> Tensor:
     from safetensors import safe_open
 
     if path is None:
@@ -83,7 +83,7 @@ def _read(path: Path | None, view: View) -> Tensor:
     return x
 
 
-def _photographs(view: View, samples: dict[int, Tensor]) -> Frames:
+def _photographs(view: RunView, samples: dict[int, Tensor]) -> Frames:
     from matplotlib.image import imsave
 
     low, high = images.shades(view, list(samples.values())[-1])
@@ -95,7 +95,7 @@ def _photographs(view: View, samples: dict[int, Tensor]) -> Frames:
     return Frames(frames, below=None, photographs=True)
 
 
-def _drawings(view: View, samples: dict[int, Tensor], draw: Draw) -> Frames:
+def _drawings(view: RunView, samples: dict[int, Tensor], draw: Draw) -> Frames:
     frames = []
     for step, points in samples.items():
         lost = plane.outside(points, plane.limits(view)) if view.event == (2,) else 0
@@ -106,7 +106,7 @@ def _drawings(view: View, samples: dict[int, Tensor], draw: Draw) -> Frames:
     return Frames(frames, below, photographs=False)
 
 
-def _scatter(view: View) -> Draw:
+def _scatter(view: RunView) -> Draw:
     left, right, bottom, top = plane.limits(view)
 
     def draw(axes: Any, points: Tensor, color: str) -> None:
@@ -116,7 +116,7 @@ def _scatter(view: View) -> Draw:
     return draw
 
 
-def _histogram(view: View, samples: dict[int, Tensor]) -> Draw:
+def _histogram(view: RunView, samples: dict[int, Tensor]) -> Draw:
     import numpy as np
 
     bins: dict[str, Any] = {"bins": BINS, "range": line.limits(view), "density": True}

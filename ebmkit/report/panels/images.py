@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.contracts.kinds import Event
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 SIDE = 8
 #: As many as say what is usual; data may lie in a file that is larger than the memory.
@@ -34,7 +34,7 @@ def shape(event: Event) -> tuple[int, int, int] | None:
     return None
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """Grids of what there is."""
     found = []
     if view.data("test") is not None:
@@ -50,25 +50,25 @@ def panels(view: View) -> list[Panel]:
     return found
 
 
-def draw_data(axes: Any, view: View) -> str:
+def draw_data(axes: Any, view: RunView) -> str:
     """Images that the model has not seen."""
     points = view.data("test")
     assert points is not None
     return _grid(axes, view, points)
 
 
-def draw_exact(axes: Any, view: View) -> str:
+def draw_exact(axes: Any, view: RunView) -> str:
     """Images that chains should reach."""
     return _grid(axes, view, exact_draws(view, POINTS))
 
 
-def draw_samples(axes: Any, view: View) -> str:
+def draw_samples(axes: Any, view: RunView) -> str:
     """Images that the model made; of long chains, from all along them."""
     count = view.plan.spec.samples
     return _grid(axes, view, view.samples(count), view.samples(min(SIDE * SIDE, count)))
 
 
-def draw_moments(axes: Any, view: View) -> str:
+def draw_moments(axes: Any, view: RunView) -> str:
     """Over all samples, and below over as many exact draws where there are some."""
     groups = {"samples": view.samples(min(POINTS, view.plan.spec.samples)).cpu().double()}
     if has_exact(view):
@@ -91,7 +91,7 @@ def draw_moments(axes: Any, view: View) -> str:
     )
 
 
-def draw_neighbours(axes: Any, view: View) -> str:
+def draw_neighbours(axes: Any, view: RunView) -> str:
     """Pairs of a sample and the training image that is nearest to it: of the first samples, and of those that are
     nearest of all, so that copies cannot hide."""
     import torch
@@ -122,7 +122,7 @@ def draw_neighbours(axes: Any, view: View) -> str:
     )
 
 
-def label_tiles(axes: Any, view: View, columns: Sequence[str], rows: Sequence[str] = ()) -> None:
+def label_tiles(axes: Any, view: RunView, columns: Sequence[str], rows: Sequence[str] = ()) -> None:
     """Words below the columns of tiles, and beside their rows."""
     form = shape(view.event)
     assert form is not None
@@ -134,7 +134,7 @@ def label_tiles(axes: Any, view: View, columns: Sequence[str], rows: Sequence[st
     axes.spines[:].set_visible(False)
 
 
-def shades(view: View, images: Tensor) -> tuple[float, float]:
+def shades(view: RunView, images: Tensor) -> tuple[float, float]:
     """Which values are shown black and white: the range of the data, so that samples which leave it are seen to
     saturate; without data, that of exact draws."""
     data = view.data("test")
@@ -144,7 +144,7 @@ def shades(view: View, images: Tensor) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def tiles(view: View, images: Tensor, low: float, high: float, columns: int = SIDE) -> ndarray:
+def tiles(view: RunView, images: Tensor, low: float, high: float, columns: int = SIDE) -> ndarray:
     """The first images side by side, a pixel apart: `(height, width, 4)` bytes, with nothing in between, and where a
     pixel is not a number."""
     import torch
@@ -164,7 +164,7 @@ def tiles(view: View, images: Tensor, low: float, high: float, columns: int = SI
     return shown
 
 
-def _grid(axes: Any, view: View, images: Tensor, shown: Tensor | None = None) -> str:
+def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None) -> str:
     """The first of the images, or those that are to be shown of them."""
     low, high = shades(view, images)
     # The page scales the pixels themselves.

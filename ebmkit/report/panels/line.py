@@ -13,14 +13,14 @@ from ebmkit.report.style import DATA, INK, SAMPLES, legend, number, spread
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 POINTS = 10_000
 GRID = 1001
 BINS = 80
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """Density and energy, as far as they exist."""
     found = []
     known = view.has_energy or has_potential(view)
@@ -31,7 +31,7 @@ def panels(view: View) -> list[Panel]:
     return found
 
 
-def draw_density(axes: Any, view: View) -> str:
+def draw_density(axes: Any, view: RunView) -> str:
     """Histograms of data and samples under exp(-E) / Z, with Z by quadrature over a wider stretch than is shown."""
     import torch
 
@@ -62,7 +62,7 @@ def draw_density(axes: Any, view: View) -> str:
     return " ".join(words)
 
 
-def draw_energy(axes: Any, view: View) -> str:
+def draw_energy(axes: Any, view: RunView) -> str:
     """The energy on the same stretch."""
     import torch
 
@@ -74,7 +74,7 @@ def draw_energy(axes: Any, view: View) -> str:
     return f"Lowest at x = {number(float(x[energy.argmin()]))}, where it is {number(float(energy.min()))}."
 
 
-def limits(view: View) -> tuple[float, float]:
+def limits(view: RunView) -> tuple[float, float]:
     """A stretch around the data; without data, around all but the strangest exact draws, or samples."""
     points: Tensor | None = view.data("test")
     if points is None and has_exact(view):

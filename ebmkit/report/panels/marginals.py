@@ -15,14 +15,14 @@ from ebmkit.report.style import DATA, EXACT, SAMPLES, corner, legend, number, sm
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 MOST, COLUMNS = 6, 3
 POINTS = 10_000
 BINS = 50
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """One, for states of several real coordinates. Pictures of trained images say more."""
     plain = view.event if len(view.event) == 1 and view.event[0] > 2 else None
     if not view.can_sample or is_discrete(view) or prod(view.event) < 2 or (view.plan.spec.stages and not plain):
@@ -30,7 +30,7 @@ def panels(view: View) -> list[Panel]:
     return [Panel("marginals", "Marginals", draw_marginals, wide=True)]
 
 
-def draw_marginals(axes: Any, view: View) -> str:
+def draw_marginals(axes: Any, view: RunView) -> str:
     """A small histogram a coordinate."""
     import numpy as np
 
@@ -77,7 +77,7 @@ def distance(a: Any, b: Any) -> float:
     return float(np.abs(below_a - below_b).max())
 
 
-def _groups(view: View) -> Iterator[tuple[str, tuple[Tensor, str]]]:
+def _groups(view: RunView) -> Iterator[tuple[str, tuple[Tensor, str]]]:
     """Flattened states and their colours, by name."""
     data = view.data("test")
     if data is not None:

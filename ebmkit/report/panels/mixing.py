@@ -12,14 +12,14 @@ from ebmkit.report.panels.coordinates import is_discrete, quantities
 from ebmkit.report.style import BAD, CHAINS, ENERGY, FAINT, INK, SAMPLES, corner, number, small_axes
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Coordinates that have a row of their own.
 FEW = 10
 BINS = 20
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """Where chains keep enough to be judged."""
     found = view.mixing
     if found is None or bool(found.coordinates.ess_bulk.isnan().all()):
@@ -33,7 +33,7 @@ def panels(view: View) -> list[Panel]:
     return panels
 
 
-def draw_figures(axes: Any, view: View) -> str:
+def draw_figures(axes: Any, view: RunView) -> str:
     """R-hat on the left, the effective numbers of draws on the right: a row a coordinate, or all of many in order."""
     found = view.mixing
     assert found is not None
@@ -41,7 +41,7 @@ def draw_figures(axes: Any, view: View) -> str:
     return f"{_agreement(found)} {_effective(view, found)}"
 
 
-def draw_map(axes: Any, view: View) -> str:
+def draw_map(axes: Any, view: RunView) -> str:
     """The same where the pixels are; of several channels, the worst."""
     import torch
     from matplotlib.colors import LinearSegmentedColormap
@@ -73,7 +73,7 @@ def draw_map(axes: Any, view: View) -> str:
     return f"Dark is bad: {', '.join(words)}.{never}"
 
 
-def draw_ranks(axes: Any, view: View) -> str:
+def draw_ranks(axes: Any, view: RunView) -> str:
     """How the ranks of each chain's draws among all draws are spread: evenly, if the chains agree."""
     import torch
 
@@ -93,7 +93,7 @@ def draw_ranks(axes: Any, view: View) -> str:
     )
 
 
-def _rows(axes: Any, view: View, found: Mixing) -> None:
+def _rows(axes: Any, view: RunView, found: Mixing) -> None:
     """Dots, with their numbers beside them."""
     parts = [found.coordinates, *([found.energy] if found.energy else [])]
     names = [coordinate(view.event, index) for index in range(found.still.numel())] + ["energy"] * (len(parts) - 1)
@@ -142,7 +142,7 @@ def _dots(axes: Any, values: list[float], bad: list[bool], *, hollow: bool = Fal
         )
 
 
-def _curves(axes: Any, view: View, found: Mixing) -> None:
+def _curves(axes: Any, view: RunView, found: Mixing) -> None:
     """All coordinates in order, the worst first."""
     import torch
 
@@ -177,7 +177,7 @@ def _agreement(found: Mixing) -> str:
     return f"R-hat, rank-normalised and split: at most {worst:.4f} ({where}){beyond}."
 
 
-def _effective(view: View, found: Mixing) -> str:
+def _effective(view: RunView, found: Mixing) -> str:
     (bulk, bulk_at), (tail, tail_at) = found.largest("ess_bulk", -1), found.largest("ess_tail", -1)
     assert view.draws is not None
     asked = view.draws.evaluations * found.chains

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.contracts.kinds import Schedule
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Chains whose way is shown, of points and of images, and at how many moments.
 POINTS, IMAGES, MOMENTS = 500, 4, 6
@@ -29,7 +29,7 @@ BINS = 40
 LEVELS = (FAINT, DATA, EXACT, SAMPLES)
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """As far as the shape of a state can be drawn; none for a model without noise."""
     schedule, model = view.schedule, view.plan.spec.model
     if schedule is None:
@@ -65,7 +65,7 @@ def levels(schedule: Schedule, count: int) -> list[float]:
     return [schedule.horizon, *between, schedule.earliest]
 
 
-def draw_score(axes: Any, view: View, level: float) -> str:
+def draw_score(axes: Any, view: RunView, level: float) -> str:
     """The field that a chain sees at this level, and data with as much noise as it then has."""
     import torch
 
@@ -97,7 +97,7 @@ def draw_score(axes: Any, view: View, level: float) -> str:
     )
 
 
-def draw_scores(axes: Any, view: View) -> str:
+def draw_scores(axes: Any, view: RunView) -> str:
     """On the line, times the noise: scores of little noise would hide all others."""
     import torch
 
@@ -118,7 +118,7 @@ def draw_scores(axes: Any, view: View) -> str:
     return f"Scores from {'; '.join(words)}." + ("" if label is None else f" Given label {label}.")
 
 
-def draw_schedule(axes: Any, view: View) -> str:
+def draw_schedule(axes: Any, view: RunView) -> str:
     """Noise levels in their order, or signal and noise over time."""
     import torch
 
@@ -151,7 +151,7 @@ def draw_schedule(axes: Any, view: View) -> str:
     return f"{' '.join(words)}{auto}"
 
 
-def draw_trajectory(axes: Any, view: View) -> str:
+def draw_trajectory(axes: Any, view: RunView) -> str:
     """The same chains at some moments of their way."""
     schedule = _schedule(view)
     form = images.shape(view.event)
@@ -164,7 +164,7 @@ def draw_trajectory(axes: Any, view: View) -> str:
     return f"{count} chains of {sampler.steps:,} steps, drawn for this figure: {at}.{words}"
 
 
-def draw_inpainting(axes: Any, view: View) -> str:
+def draw_inpainting(axes: Any, view: RunView) -> str:
     """Held-out images, of which the sampler saw one half."""
     import torch
 
@@ -187,7 +187,7 @@ def draw_inpainting(axes: Any, view: View) -> str:
     )
 
 
-def noised(view: View, level: float, label: int | None = None) -> Tensor | None:
+def noised(view: RunView, level: float, label: int | None = None) -> Tensor | None:
     """Held-out data, or without them samples, with the noise of a level; of one label, where that is given."""
     import torch
 
@@ -204,7 +204,7 @@ def noised(view: View, level: float, label: int | None = None) -> Tensor | None:
         return torch.empty_like(x).normal_(0, noise, generator=view.rng).add_(x, alpha=signal)
 
 
-def _draw_strips(axes: Any, view: View, moments: list[tuple[float | None, Tensor]]) -> str:
+def _draw_strips(axes: Any, view: RunView, moments: list[tuple[float | None, Tensor]]) -> str:
     """A row a chain, a column a moment, each in shades that leave room for its noise."""
     import torch
 
@@ -223,7 +223,7 @@ def _draw_strips(axes: Any, view: View, moments: list[tuple[float | None, Tensor
     return " Black and white are those of the data, with a standard deviation of the noise beyond."
 
 
-def _draw_clouds(axes: Any, view: View, moments: list[tuple[float | None, Tensor]]) -> str:
+def _draw_clouds(axes: Any, view: RunView, moments: list[tuple[float | None, Tensor]]) -> str:
     """Points, each moment on limits of its own: noise may be much wider than data."""
     schedule, outlined = _schedule(view), False
     for small, (level, x) in zip(small_axes(axes, 2, -(-len(moments) // 2), gap=(0.06, 0.1)), moments, strict=False):
@@ -243,7 +243,7 @@ def _draw_clouds(axes: Any, view: View, moments: list[tuple[float | None, Tensor
     return " The inner rectangle is the one in which samples are shown." if outlined else ""
 
 
-def _outline(axes: Any, view: View, square: plane.Square) -> bool:
+def _outline(axes: Any, view: RunView, square: plane.Square) -> bool:
     """Where the other panels are, if these axes show more."""
     left, right, bottom, top = plane.limits(view)
     if right - left > 0.8 * (square[1] - square[0]) and top - bottom > 0.8 * (square[3] - square[2]):
@@ -260,17 +260,17 @@ def _amounts(schedule: Schedule, level: float) -> str:
     return f"Signal {number(signal)} and noise {number(noise)} at {named(schedule, level)}."
 
 
-def _label(view: View) -> int | None:
+def _label(view: RunView) -> int | None:
     """One that there are held-out data of, for a model that takes labels."""
     labels = view.labels("test")
     return int(labels.min()) if view.plan.spec.model.labelled and labels is not None else None
 
 
-def _inpainting(view: View) -> Inpainting:
+def _inpainting(view: RunView) -> Inpainting:
     """As the spec measures it, or as it would be measured."""
     return next((metric for metric in view.plan.spec.evaluate if isinstance(metric, Inpainting)), Inpainting())
 
 
-def _schedule(view: View) -> Schedule:
+def _schedule(view: RunView) -> Schedule:
     assert view.schedule is not None
     return view.schedule

@@ -28,7 +28,7 @@ from ebmkit.report.style import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Left, right, bottom and top of what is shown.
 Square: TypeAlias = tuple[float, float, float, float]
@@ -43,7 +43,7 @@ DEPTH = 8.0
 LINES = (1, 2, 4, 6)
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """Data, samples and energy on the same limits, as far as they exist."""
     found = []
     if view.data("test") is not None:
@@ -59,19 +59,19 @@ def panels(view: View) -> list[Panel]:
     return found
 
 
-def draw_data(axes: Any, view: View) -> str:
+def draw_data(axes: Any, view: RunView) -> str:
     """The points that the model has not seen."""
     points = view.data("test")
     assert points is not None
     return _scatter(axes, view, points, DATA)
 
 
-def draw_exact(axes: Any, view: View) -> str:
+def draw_exact(axes: Any, view: RunView) -> str:
     """What chains should reach."""
     return _scatter(axes, view, exact_draws(view), EXACT)
 
 
-def draw_samples(axes: Any, view: View) -> str:
+def draw_samples(axes: Any, view: RunView) -> str:
     """As many points of the model; where long chains could not go on, a cross."""
     count = view.plan.spec.samples
     words = _scatter(axes, view, view.samples(count), SAMPLES, shown=view.samples(min(POINTS, count)))
@@ -83,7 +83,7 @@ def draw_samples(axes: Any, view: View) -> str:
     return f"{words} Crosses: {len(crosses):,} of the {len(diverged):,} draws at which a step diverged."
 
 
-def draw_energy(axes: Any, view: View) -> str:
+def draw_energy(axes: Any, view: RunView) -> str:
     """The energy above its lowest value, with some data on it."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -104,7 +104,7 @@ def draw_energy(axes: Any, view: View) -> str:
     return f"Lowest {number(lowest)}, highest {number(float(height.max()))} on the square that is shown."
 
 
-def draw_score(axes: Any, view: View) -> str:
+def draw_score(axes: Any, view: RunView) -> str:
     """Arrows along -dE/dx over the lines of the energy."""
     groups = {"held-out data": (view.data("test"), DATA)}
     if view.can_sample:
@@ -142,7 +142,7 @@ def draw_arrows(axes: Any, square: Square, field: Callable[[Tensor], Tensor]) ->
     )
 
 
-def limits(view: View) -> Square:
+def limits(view: RunView) -> Square:
     """A square around the data; without data, around all but the strangest exact draws, or samples. Coordinates of
     longer vectors may be of different kinds: there it is a rectangle."""
     points = view.data("test")
@@ -171,7 +171,7 @@ def outside(points: Tensor, square: Square) -> int:
     return int((~((x >= left) & (x <= right) & (y >= bottom) & (y <= top))).sum())
 
 
-def _scatter(axes: Any, view: View, points: Tensor, color: str, shown: Tensor | None = None) -> str:
+def _scatter(axes: Any, view: RunView, points: Tensor, color: str, shown: Tensor | None = None) -> str:
     """The first of the points, or those that are to be shown of them."""
     shown = (points if shown is None else shown)[:POINTS, :2].cpu()
     axes.scatter(shown[:, 0], shown[:, 1], s=2.2, color=color, alpha=0.45, linewidths=0)
@@ -183,7 +183,7 @@ def _scatter(axes: Any, view: View, points: Tensor, color: str, shown: Tensor | 
     return f"{len(shown):,} of {len(points):,} points. Mean ± standard deviation of all: {x} across, {y} up."
 
 
-def _diverged(view: View) -> Tensor | None:
+def _diverged(view: RunView) -> Tensor | None:
     """The draws of long chains at which steps diverged, if any did."""
     if view.draws is None or not bool((divergence := view.draws.seen.get("divergence", view.draws.x[:0])).any()):
         return None
@@ -208,7 +208,7 @@ def _grid(square: Square, side: int, margin: float = 0.0) -> Tensor:
     return torch.stack([x.flatten(), y.flatten()], dim=1)
 
 
-def _frame(axes: Any, view: View) -> None:
+def _frame(axes: Any, view: RunView) -> None:
     left, right, bottom, top = limits(view)
     axes.set(xlim=(left, right), ylim=(bottom, top))
     if view.event == (2,):

@@ -8,12 +8,12 @@ from ebmkit.maths.process import least_noise
 
 if TYPE_CHECKING:
     from ebmkit.contracts.kinds import Schedule
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 
 
-def has_potential(view: View) -> bool:
+def has_potential(view: RunView) -> bool:
     """Whether there is an energy at every noise level, and one that needs no label beside x."""
     model = view.plan.spec.model
     return "energy" in model.offers and model.conditioning is not None and not model.labelled
@@ -26,7 +26,7 @@ def named(schedule: Schedule, level: float | None) -> str:
     return f"{SIGMA if schedule.conditioning == 'sigma' else 't'} = {level:.3g}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def at_least_noise(view: View) -> str:
+def at_least_noise(view: RunView) -> str:
     """Where the energy of such a model is drawn, in words that follow a name; none of another model."""
     if not has_potential(view):
         return ""

@@ -12,8 +12,8 @@ from ebmkit.report.style import BAD, CHAINS, DATA, FAINT, INK, SAMPLES, corner, 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.chains.draws import Draws
-    from ebmkit.engine.run_view import View
+    from ebmkit.contracts.draws import Draws
+    from ebmkit.engine.run_view import RunView
 
 #: Coordinates that are followed beside the energy, and points of a line: more draws are thinned to be drawn.
 STRIPS, LINES, POINTS = 2, 3, 400
@@ -25,7 +25,7 @@ LAGS = 1000
 COLORS = (SAMPLES, DATA, INK)
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """What long chains leave to be seen."""
     draws = view.draws
     if draws is None or draws.x.shape[1] < 2:
@@ -42,7 +42,7 @@ def panels(view: View) -> list[Panel]:
     return found
 
 
-def draw_traces(axes: Any, view: View) -> str:
+def draw_traces(axes: Any, view: RunView) -> str:
     """A strip a coordinate, and one for the energy; a line a chain."""
     shown = quantities(view, STRIPS)
     draws = view.draws
@@ -66,7 +66,7 @@ def draw_traces(axes: Any, view: View) -> str:
     return f"{which(view, STRIPS)}{thinned} of {of}, a colour each. {_means(shown, few)}"
 
 
-def draw_autocorrelation(axes: Any, view: View) -> str:
+def draw_autocorrelation(axes: Any, view: RunView) -> str:
     """Means over chains, between the smallest and the largest of them."""
     import torch
 
@@ -102,7 +102,7 @@ def draw_autocorrelation(axes: Any, view: View) -> str:
     )
 
 
-def draw_acceptance(axes: Any, view: View) -> str:
+def draw_acceptance(axes: Any, view: RunView) -> str:
     """Averages over stretches of draws: of some chains, and of all."""
     draws, sampler = view.draws, view.plan.chain_sampler
     assert draws is not None
@@ -125,7 +125,7 @@ def draw_acceptance(axes: Any, view: View) -> str:
     return f"Probability of accepting a proposal: {number(float(seen.mean()))} on average{between}.{words}"
 
 
-def draw_divergences(axes: Any, view: View) -> str:
+def draw_divergences(axes: Any, view: RunView) -> str:
     """How many steps diverged in each stretch of draws."""
     draws, chains = view.draws, view.plan.spec.chains
     assert draws is not None
@@ -143,7 +143,7 @@ def draw_divergences(axes: Any, view: View) -> str:
     )
 
 
-def draw_warmup(axes: Any, view: View) -> str:
+def draw_warmup(axes: Any, view: RunView) -> str:
     """The step sizes that were tried, and the one that was kept."""
     draws = view.draws
     assert draws is not None

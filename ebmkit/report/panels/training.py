@@ -11,18 +11,18 @@ from ebmkit.contracts.panel import Panel
 from ebmkit.report.style import DATA, FAINT, INK, LOSS, SAMPLES, legend, legend_within, number
 
 if TYPE_CHECKING:
-    from ebmkit.engine.run_view import View
+    from ebmkit.engine.run_view import RunView
 
 #: Of the series of one panel, in order.
 COLORS = (DATA, SAMPLES, INK, FAINT)
 
 
-def panels(view: View) -> list[Panel]:
+def panels(view: RunView) -> list[Panel]:
     """The loss, where there is one."""
     return [Panel("training", "Loss", draw_training, wide=True)] if "loss" in view.history.series else []
 
 
-def details(view: View) -> list[Panel]:
+def details(view: RunView) -> list[Panel]:
     """Every other statistic that was recorded more than once; the energies stand beside the loss."""
     series = view.history.series
     others = [
@@ -34,7 +34,7 @@ def details(view: View) -> list[Panel]:
     ]
 
 
-def energies(view: View) -> list[str]:
+def energies(view: RunView) -> list[str]:
     """The energies that the objective reports with the loss."""
     series = view.history.series
     steps = len(series.get("loss", ()))
@@ -50,7 +50,7 @@ def families(names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def draw_training(axes: Any, view: View) -> str:
+def draw_training(axes: Any, view: RunView) -> str:
     """The loss and, on an axis of their own, the energies that the objective reports."""
     series = view.history.series
     lines = axes.plot(*zip(*series["loss"], strict=True), color=LOSS, linewidth=1.1, label="loss")
@@ -70,7 +70,7 @@ def draw_training(axes: Any, view: View) -> str:
     return " ".join(course(view, name) for name in ("loss", *names))
 
 
-def draw_series(axes: Any, view: View, names: list[str]) -> str:
+def draw_series(axes: Any, view: RunView, names: list[str]) -> str:
     """Statistics of one family."""
     for name, color in zip(names, cycle(COLORS), strict=False):
         points = view.history.series[name]
@@ -82,7 +82,7 @@ def draw_series(axes: Any, view: View, names: list[str]) -> str:
     return " ".join(course(view, name) for name in names)
 
 
-def course(view: View, name: str) -> str:
+def course(view: RunView, name: str) -> str:
     """Where a series began and ended, in words."""
     points = view.history.series[name]
     (first, began), (last, ended) = points[0], points[-1]

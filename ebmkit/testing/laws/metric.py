@@ -8,7 +8,7 @@ import math
 from torch import nn
 
 from ebmkit.contracts.kinds import Metric
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Law, require
@@ -26,7 +26,7 @@ def _small(metric: Metric) -> Metric:
     return metric
 
 
-def _measured(metric: Metric, view: View) -> dict[str, float]:
+def _measured(metric: Metric, view: RunView) -> dict[str, float]:
     return _small(metric).measure(view)
 
 

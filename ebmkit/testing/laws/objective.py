@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.contracts.kinds import Loss, Objective
 from ebmkit.contracts.modules.contest import Contest
@@ -32,9 +32,9 @@ class _Setting(NamedTuple):
         """With the generator at the beginning of a stream."""
         return self.objective.loss(self.model, self.batch, self.context(seed))
 
-    def context(self, seed: int = 2) -> Context:
+    def context(self, seed: int = 2) -> StepContext:
         """That of a first step, with labels that alternate."""
-        return Context(generator(seed), self.extras, 1, labels=_labels(self.batch))
+        return StepContext(generator(seed), self.extras, 1, labels=_labels(self.batch))
 
     def learnt(self) -> list[Tensor]:
         modules = [module for module in (self.model, self.extras) if module is not None]
@@ -133,7 +133,7 @@ def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=rng, dtype=parameter.dtype))
     ends: list[Tensor] = []
 
-    def loss(context: type[Context]) -> Loss:
+    def loss(context: type[StepContext]) -> Loss:
         # The extras that are perturbed, with the buffers they began with.
         kept = {name: tensor.clone() for name, tensor in _buffers(setting.extras)}
         try:
@@ -143,12 +143,12 @@ def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
                 if not torch.equal(tensor, kept[name]):  # autograd minds a copy even of the same numbers
                     tensor.copy_(kept[name])
 
-    class Recording(Context):
+    class Recording(StepContext):
         def chain(self, *args: Any, **options: Any) -> Tensor:
             ends.append(super().chain(*args, **options))
             return ends[-1]
 
-    class Replaying(Context):
+    class Replaying(StepContext):
         seen = 0
 
         def chain(self, *args: Any, **options: Any) -> Tensor:
@@ -223,7 +223,9 @@ def runs_on_the_device(objective: Objective, case: Case) -> None:
         model, batch = twin.model.to(gpu.device), twin.batch.to(gpu.device)
         with gpu.watched() as seen:
             labels = _labels(batch)
-            value, metrics, rival = objective.loss(model, batch, Context(gpu.generator(2), extras, 1, labels=labels))
+            value, metrics, rival = objective.loss(
+                model, batch, StepContext(gpu.generator(2), extras, 1, labels=labels)
+            )
             (value if rival is None else value + rival).backward()  # type: ignore[no-untyped-call]
         seen.require_no_host_syncs()
         for name, number in {"the loss": value, **metrics}.items():

@@ -82,7 +82,7 @@ def images(split):
 
 
 def test_their_accuracy_is_what_was_recorded_and_above_97_percent(cache):
-    features, facts = find_extractor("digits-cnn").load()
+    features, facts = find_extractor("digits-cnn").load(trained.trained)
     module, (x, labels) = trained.trained(SPEC).module, images("test")
     seen = features(x)
     assert seen.shape == (len(x), 64)
@@ -95,7 +95,7 @@ def test_their_accuracy_is_what_was_recorded_and_above_97_percent(cache):
 def test_blocks_make_no_difference(cache, monkeypatch):
     from ebmkit.components.features import digits_cnn
 
-    x, features = images("test").x[:20], find_extractor("digits-cnn").load().of
+    x, features = images("test").x[:20], find_extractor("digits-cnn").load(trained.trained).of
     whole = features(x)
     monkeypatch.setattr(digits_cnn, "ROWS", 7)
     torch.testing.assert_close(features(x), whole)

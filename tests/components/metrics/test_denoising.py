@@ -30,7 +30,7 @@ class Run(FakeView):
 
     def __init__(self, module, test, seed=0):
         super().__init__(test, test, test, seed)
-        self.module, self.parts, self.schedule = module, SimpleNamespace(device=torch.device("cpu")), None
+        self.module, self.device, self.schedule = module, torch.device("cpu"), None
 
     def score(self, x):
         with frozen(self.module) as energy:
@@ -178,7 +178,7 @@ class NoisedRun(Run):
     def __init__(self, module, test, labels=None):
         super().__init__(module, test)
         self.schedule, self.asked = module.schedule, []
-        self.plan = SimpleNamespace(spec=SimpleNamespace(model=SimpleNamespace(labelled=labels is not None)))
+        self.spec = SimpleNamespace(model=SimpleNamespace(labelled=labels is not None))
         self.labels = lambda split: labels
 
     def score(self, x, level, labels):
@@ -232,7 +232,7 @@ def test_noise_that_a_model_was_not_trained_for_is_an_error(name, sigma):
 
 def curve(losses, part=0.5):
     series = {"loss": list(enumerate(losses, 1))} if losses else {}
-    return LossCurve(part=part).measure(SimpleNamespace(history=SimpleNamespace(series=series)))
+    return LossCurve(part=part).measure(SimpleNamespace(series=series))
 
 
 @pytest.mark.parametrize(

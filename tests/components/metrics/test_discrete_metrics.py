@@ -26,8 +26,8 @@ class View:
 
     def __init__(self, model, samples):
         self.event = model.event()
-        self.parts = SimpleNamespace(evaluated=model.build(self.event))
-        self.plan = SimpleNamespace(spec=SimpleNamespace(model=model))
+        self.module = model.build(self.event)
+        self.spec = SimpleNamespace(model=model)
         self._samples = samples
 
     def samples(self, n):

@@ -1,7 +1,6 @@
 """`fisher_divergence`, and `score_error` of conditioned models, against Gaussians and mixtures in closed form."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -49,7 +48,7 @@ class Run(FakeView):
     def __init__(self, module, test, score=None, seed=0):
         super().__init__(test, test, test, seed)
         self.event, self.schedule, self.module = tuple(test.shape[1:]), getattr(module, "schedule", None), module
-        self.parts = SimpleNamespace(device=torch.device("cpu"), dtype=torch.float64)
+        self.device, self.dtype = torch.device("cpu"), torch.float64
         self.seen = []
         if score:
             self.score = score

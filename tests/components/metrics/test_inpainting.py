@@ -155,8 +155,8 @@ class Run(FakeView):
     def __init__(self, test, train, fillings=(), labels=None):
         super().__init__(test, test, train)
         self.event, self.fillings, self.told = tuple(test.shape[1:]), list(fillings), []
-        self.parts = SimpleNamespace(device=torch.device("cpu"))
-        self.plan = SimpleNamespace(spec=SimpleNamespace(model=SimpleNamespace(labelled=labels is not None)))
+        self.device = torch.device("cpu")
+        self.spec = SimpleNamespace(model=SimpleNamespace(labelled=labels is not None))
         self.labels = lambda split: labels
 
     def inpainted(self, known, mask, rng, labels=None):

@@ -87,9 +87,9 @@ class Run(FakeView):
     def __init__(self, module, test, data=None, labels=None, seed=0):
         super().__init__(test, test, test, seed)
         self.event, self._labels = tuple(test.shape[1:]), labels
-        self.parts = SimpleNamespace(evaluated=module, device=torch.device("cpu"), dtype=torch.float64)
+        self.module, self.device, self.dtype = module, torch.device("cpu"), torch.float64
         model = SimpleNamespace(labelled=labels is not None)
-        self.plan = SimpleNamespace(spec=SimpleNamespace(model=model, data=data))
+        self.spec = SimpleNamespace(model=model, data=data)
 
     def labels(self, split):
         return self._labels

@@ -19,12 +19,12 @@ shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 both = pytest.mark.parametrize("metric", [Rhat(), Ess()], ids=["rhat", "ess"])
 
 
-PLAN = SimpleNamespace(spec=SimpleNamespace(samples=10_000))
+SAMPLED = SimpleNamespace(samples=10_000)
 
 
 def view(x, evaluations=1):
     """As much of a run as these metrics read: long chains, once samples were asked for."""
-    found = SimpleNamespace(draws=None, asked=[], plan=PLAN)
+    found = SimpleNamespace(draws=None, asked=[], spec=SAMPLED)
 
     def samples(n):
         found.asked.append(n)
@@ -101,7 +101,7 @@ def test_units_that_flip_are_measured(metric):
 def test_few_draws_and_short_chains_are_refused(metric):
     with pytest.raises(ValueError, match="of 3 draws a chain"):
         metric.measure(view(torch.randn(4, 3, 2, generator=generator(0))))
-    ends = SimpleNamespace(samples=lambda n: None, draws=None, plan=PLAN)
+    ends = SimpleNamespace(samples=lambda n: None, draws=None, spec=SAMPLED)
     with pytest.raises(ValueError, match="not those of long chains"):
         metric.measure(ends)
 

@@ -37,12 +37,12 @@ class RunView(FakeView):
         test = nothing if test is None else test
         super().__init__(nothing if samples is None else samples, test, test if train is None else train)
         self.event, self.can_sample, self.traces = event, samples is not None, traces or {}
-        self.parts = SimpleNamespace(evaluated=module)
-        self.plan = SimpleNamespace(spec=SimpleNamespace(model=SimpleNamespace(offers=frozenset(offers))))
+        self.module = module
+        self.spec = SimpleNamespace(model=SimpleNamespace(offers=frozenset(offers)))
 
     def energy(self, x):
         assert x.shape[1:] == self.event
-        return self.parts.evaluated(x).detach()
+        return self.module(x).detach()
 
 
 def chained(sampler, module, start, seed=0):

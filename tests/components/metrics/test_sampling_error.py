@@ -37,7 +37,7 @@ def mixture(schedule, means=((-2.0,), (3.0,)), covariances=(0.3,), weights=(1.0,
 
 
 def measured(module, sampler):
-    view = SimpleNamespace(plan=SimpleNamespace(chain_sampler=sampler), parts=SimpleNamespace(evaluated=module))
+    view = SimpleNamespace(spec=SimpleNamespace(chain_sampler=sampler), module=module)
     return SamplingError().measure(view)
 
 

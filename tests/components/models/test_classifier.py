@@ -89,9 +89,9 @@ class View:
     """A run whose model is `Told`."""
 
     def __init__(self, test, labels=None, train=None, train_labels=None):
-        self.parts = SimpleNamespace(evaluated=Told(), device=torch.device("cpu"), dtype=torch.float64)
+        self.module, self.device, self.dtype = Told(), torch.device("cpu"), torch.float64
         self.points, self.beside = {"test": test, "train": train}, {"test": labels, "train": train_labels}
-        self.rng, self.streams = generator(0), Streams(0, torch.device("cpu"))
+        self.rng, self.generator = generator(0), Streams(0, torch.device("cpu")).generator
 
     def data(self, split):
         return self.points[split]

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.exponential_family import ExponentialFamily
 from ebmkit.components.objectives.closed_form_score_matching import ClosedFormScoreMatching
 from ebmkit.components.objectives.nets.introduction import introduce
@@ -98,7 +98,7 @@ def test_score_matching_by_autograd_has_its_minimum_there(d, names):
     least = float(score_matching(module, data).detach())
     with torch.no_grad():
         module.theta.add_(0.1 * torch.randn(module.theta.shape, generator=generator(4)))
-    found = ClosedFormScoreMatching().loss(module, data, Context(generator(0), extras, 1))
+    found = ClosedFormScoreMatching().loss(module, data, StepContext(generator(0), extras, 1))
     above = float(score_matching(module, data).detach()) - least
     assert float(found.metrics["excess"]) == pytest.approx(above, rel=1e-9)
     off = module.theta.detach() - extras.optimum
@@ -110,7 +110,7 @@ def test_the_objective_score_matching_agrees():
     data = gaussian_data((2,))
     module, _ = fitted(ExponentialFamily(statistics=FULL), data)
     objective = matching.ScoreMatching()
-    value = objective.loss(module, data, Context(generator(0), objective.extras((2,), data), 1)).value
+    value = objective.loss(module, data, StepContext(generator(0), objective.extras((2,), data), 1)).value
     (slope,) = torch.autograd.grad(value, module.theta)
     torch.testing.assert_close(slope, torch.zeros_like(slope), rtol=0, atol=1e-10)
 
@@ -123,7 +123,7 @@ def test_one_step_of_gradient_descent_gets_there():
     objective, descent = ClosedFormScoreMatching(), SGD(lr=1.0).build(module.parameters())
     losses = []
     for step in (1, 2):
-        found = objective.loss(module, data[:7], Context(generator(0), extras, step))
+        found = objective.loss(module, data[:7], StepContext(generator(0), extras, step))
         found.value.backward()
         descent.step()
         descent.zero_grad()

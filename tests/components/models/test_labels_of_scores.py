@@ -5,7 +5,7 @@ import torch
 
 from ebmkit import load_spec
 from ebmkit.chains.chain import run_chain
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.nets.conditional import Conditional, Labelled
@@ -124,7 +124,7 @@ def test_objectives_hand_on_labels(kind, objective, schedule):
     module = built(model(kind, schedule=schedule), (2,))
     labels, batch = torch.tensor([0, 2, 2, 0, 2]), points((2,), 5)
     witness = Witness(module)
-    loss = objective.loss(witness, batch, Context(generator(0), None, 1, labels=labels)).value
+    loss = objective.loss(witness, batch, StepContext(generator(0), None, 1, labels=labels)).value
     assert torch.equal(witness.seen[0][2], labels)
     slope = gradient(loss, module.network.embedding.classes).view(3, -1).abs().sum(1)
     assert float(slope[1]) == 0

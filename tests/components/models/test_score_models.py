@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.data import rows
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
@@ -362,7 +362,7 @@ def test_trained_scores_are_near_the_exact_ones(kind, schedule, objective):
     for step in range(500):
         batch = data[torch.randint(len(data), (512,), generator=rng)]
         optimizer.zero_grad()
-        objective.loss(module, batch, Context(rng, None, step)).value.backward()
+        objective.loss(module, batch, StepContext(rng, None, step)).value.backward()
         optimizer.step()
         falling.step()
     errors = []

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from torch import nn
 from torch.distributions import Categorical, Independent, MixtureSameFamily, MultivariateNormal, Normal, Uniform
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.cli import group
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.inits.noise import NoiseStart
@@ -442,7 +442,7 @@ def test_each_step_has_latents_of_its_own_and_its_density_is_that_of_its_draws(e
     data = points(event)
     density = generator_noise(event, data, latents=4, sigma=1e-3)
     before = density.latents.clone()
-    x = density.draw(nn.Identity(), data, 50, Context(generator(1), None, 1))
+    x = density.draw(nn.Identity(), data, 50, StepContext(generator(1), None, 1))
     assert float((density.latents - before).abs().min()) > 0
     flat = (x.flatten(1) - density.centre) / density.scale
     nearest = torch.cdist(flat, density.mu(density.latents)).amin(1).detach()  # the latents drawn, not those before
@@ -463,7 +463,7 @@ def test_over_latents_a_generator_is_the_integral():
         exact = (Normal(centres, sigma).log_prob(x[:, None]).sum(2).exp() * weights).sum(1)
         rng, seen = generator(1), []
         for step in range(1000):
-            density.draw(nn.Identity(), data, 1, Context(rng, None, step))
+            density.draw(nn.Identity(), data, 1, StepContext(rng, None, step))
             seen.append(density.log_prob(x).exp())
     assert_mean(torch.stack(seen), exact)
     assert float(torch.stack(seen).std(0).div(exact).min()) > 0.05  # they do
@@ -518,7 +518,7 @@ def test_a_snapshot_is_renewed_every_so_many_steps(interval):
     for step in range(1, 8):
         with torch.no_grad():
             model.mean.fill_(10.0 * step)
-        x = density.draw(model, batch, 200, Context(generator(step), None, step))
+        x = density.draw(model, batch, 200, StepContext(generator(step), None, step))
         density.follow(model, step)
         at = 10.0 * (step - (step - 1) % interval)
         assert float(density.model.mean[0]) == at
@@ -528,10 +528,10 @@ def test_a_snapshot_is_renewed_every_so_many_steps(interval):
 def test_a_snapshot_keeps_its_chains_and_has_as_many_as_are_asked_for():
     model, batch = gaussian((2,)), torch.randn(4, 2, generator=generator(0))
     density = snapshot(model, (2,), sampler=Langevin(steps=1, step_size=1e-9), init=DataStart())
-    x = density.draw(model, batch, 6, Context(generator(1), None, 1))
+    x = density.draw(model, batch, 6, StepContext(generator(1), None, 1))
     torch.testing.assert_close(x, batch[[0, 1, 2, 3, 0, 1]], rtol=0, atol=1e-3)
     density = snapshot(model, (2,), sampler=Langevin(steps=1, step_size=1e-9), init=Persistent(chains=6))
-    first, second = (density.draw(model, batch, 6, Context(generator(step), None, step)) for step in (1, 2))
+    first, second = (density.draw(model, batch, 6, StepContext(generator(step), None, step)) for step in (1, 2))
     torch.testing.assert_close(first, second, rtol=0, atol=1e-3)
 
 
@@ -566,7 +566,7 @@ def test_a_mixed_density_is_its_share_of_both(event):
     close(mixed.log_prob(x), law.log_prob(x.flatten(1)))
     for drawn in (
         mixed.sample(DRAWS, generator(1)),
-        mixed.draw(nn.Identity(), x, DRAWS, Context(generator(1), None, 1)),
+        mixed.draw(nn.Identity(), x, DRAWS, StepContext(generator(1), None, 1)),
     ):
         parts = law.component_distribution
         assert_draws_of_a_mixture(drawn, parts.mean, parts.covariance_matrix, torch.tensor([0.3, 0.7]))

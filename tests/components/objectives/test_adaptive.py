@@ -16,7 +16,7 @@ from torch.nn.functional import softplus
 
 import ebmkit
 from ebmkit.api import component
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.inits.replay import Replay
@@ -89,7 +89,7 @@ def trained(objective, module, extras, event, steps, rate=0.1):
     parameters = list(module.parameters())
     for step in range(1, steps + 1):
         data = points(event, 100 + step)
-        loss = objective.loss(module, data, Context(generator(step), extras, step))
+        loss = objective.loss(module, data, StepContext(generator(step), extras, step))
         slopes = torch.autograd.grad(loss.value, parameters)
         yield step, data, loss, torch.cat([slope.flatten() for slope in slopes])
         with torch.no_grad():
@@ -123,7 +123,7 @@ def test_gradient_at_interval_one_is_data_phase_minus_model_phase(event, psi):
     """The same by the formula, at chain ends that are given."""
     module, data, ends = network(event), points(event, 1), points(event, 2)
     objective = AdaptiveBregman(generator=psi, interval=1, sampler=Condition((ends,)), init=DataStart(), energy_l2=0.0)
-    value = objective.loss(module, data, Context(generator(0), met(objective, module, event), 1)).value
+    value = objective.loss(module, data, StepContext(generator(0), met(objective, module, event), 1)).value
     parameters = list(module.parameters())
     pairs = zip(
         torch.autograd.grad(value, parameters),
@@ -305,7 +305,7 @@ def test_there_are_as_many_noise_samples_as_asked_for():
     event, module = (2,), network((2,))
     objective = BregmanRatioMatching(noise=Snapshot(**CHAIN), noise_ratio=2.5, learn_log_z=False)
     extras, data = met(objective, module, event), points(event)
-    ratios = extras.log_ratios(module, data, 30, Context(generator(0), extras, 1))
+    ratios = extras.log_ratios(module, data, 30, StepContext(generator(0), extras, 1))
     assert ratios.samples.shape == (30, 2)
     assert ratios.noise.shape == (30,)
     assert ratios.data.shape == (12,)
@@ -320,7 +320,7 @@ def test_penalty_is_on_the_energies_of_both_phases(event):
     values = []
     for factor in (0.0, 0.3):
         objective = AdaptiveNCE(sampler=Condition([ends]), init=DataStart(), energy_l2=factor)
-        loss = objective.loss(module, data, Context(generator(0), met(objective, module, event), 1))
+        loss = objective.loss(module, data, StepContext(generator(0), met(objective, module, event), 1))
         values.append(loss.value)
     a, b = module(data), module(ends)
     torch.testing.assert_close(values[1] - values[0], 0.3 * (a.pow(2).mean() + b.pow(2).mean()), rtol=0, atol=1e-10)
@@ -350,7 +350,7 @@ def test_gradients_of_the_copy_are_traced_along_the_path(event):
     with torch.no_grad():
         for parameter in module.parameters():
             parameter += 0.3
-    data, context = points(event, 1), Context(generator(7), extras, 2)
+    data, context = points(event, 1), StepContext(generator(7), extras, 2)
     objective.loss(module, data, context)
     ((_, chain),) = context.chains
     x, rng, lengths = data.clone(), generator(7), []
@@ -385,14 +385,14 @@ SPECTRAL = {
 
 
 def test_v_is_the_mean_along_the_path(tmp_path, undrawn, monkeypatch):
-    traces, chain = [], Context.chain
+    traces, chain = [], StepContext.chain
 
     def watched(self, *args, **options):
         ended = chain(self, *args, **options)
         traces.append(self.chains[-1][1].traces["gradient_norm"])
         return ended
 
-    monkeypatch.setattr(Context, "chain", watched)
+    monkeypatch.setattr(StepContext, "chain", watched)
     folder = run(ebmkit.load_spec(SPECTRAL), runs_dir=tmp_path).folder
     logged = [json.loads(line).get("v") for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [v for v in logged if v is not None] == pytest.approx([float(trace.mean()) for trace in traces], rel=1e-6)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.distributions import Independent, MultivariateNormal, Normal, kl_divergence
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.models.nets.critic import Critic
@@ -25,7 +25,7 @@ from ebmkit.contracts.modules.density import Density
 from ebmkit.engine.build import build
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import View
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.telling.divergence import explain
 from ebmkit.engine.training_state import TrainingState
@@ -97,7 +97,7 @@ def test_the_value_is_the_cross_entropy_of_data_and_noise(event, ratio):
     for objective, contest in contrasts(event, ratio):
         with torch.no_grad():
             contest.log_z.fill_(0.6)
-        found = objective.loss(model, batch, Context(generator(1), contest, 1))
+        found = objective.loss(model, batch, StepContext(generator(1), contest, 1))
         noise = contest.rival.sample(round(20 * ratio), generator(1))
 
         def h(x, rival=contest.rival):
@@ -178,7 +178,7 @@ def test_both_players_of_flow_ce_have_the_slopes_of_the_closed_form(event, ratio
     with torch.no_grad():
         contest.log_z.fill_(0.6)
     batch = torch.randn(20, *event, generator=generator(0))
-    found = FlowCE(noise_ratio=ratio).loss(model, batch, Context(generator(1), contest, 1))
+    found = FlowCE(noise_ratio=ratio).loss(model, batch, StepContext(generator(1), contest, 1))
     drawn = learner.sample(round(20 * ratio), generator(1)).detach()
     expected = slopes_by_hand(model, 0.6, batch, drawn, torch.ones(len(drawn)), learner, learner, 0.0, ratio)
     for got, name in zip(slopes(found.value, model.b, model.a, contest.log_z), ("b", "a", "log_z"), strict=True):
@@ -197,7 +197,7 @@ def test_both_players_of_adversarial_ce_have_the_slopes_of_the_closed_form(event
     with torch.no_grad():
         contest.log_z.fill_(0.6)
     batch = torch.randn(20, *event, generator=generator(0))
-    found = AdversarialCE(base_share=0.3, noise_ratio=ratio).loss(model, batch, Context(generator(1), contest, 1))
+    found = AdversarialCE(base_share=0.3, noise_ratio=ratio).loss(model, batch, StepContext(generator(1), contest, 1))
     own = torch.empty(count).uniform_(generator=generator(1)) >= 0.3  # the coins
     assert 0 < int(own.sum()) < count
     drawn = torch.where(own[:, None], *(part.sample(count, None).detach().flatten(1) for part in (learner, base)))
@@ -220,7 +220,7 @@ def test_flow_ce_rests_when_model_and_noise_are_the_data(event):
     with torch.no_grad():
         contest.log_z.copy_(d / 2 * math.log(2 * math.pi) + d * learner.log_std)
     batch = learner.sample(2 * d, None).detach()
-    found = FlowCE(noise_ratio=1.0).loss(model, batch, Context(generator(1), contest, 1))
+    found = FlowCE(noise_ratio=1.0).loss(model, batch, StepContext(generator(1), contest, 1))
     close(found.value.detach(), torch.tensor(2 * math.log(2)))
     for slope in (
         *slopes(found.value, model.b, model.a, contest.log_z),
@@ -239,7 +239,7 @@ def test_the_bound_is_log_z_when_q_is_the_model(event):
     model = Gaussian(mean=(0.4,) * d, covariance=rows(covariance), shape=event).build(event)
     q = GaussianNoise(mean=(0.4,) * d, covariance=rows(covariance)).build(event, torch.zeros(3, *event))
     batch = torch.randn(7, *event, generator=generator(0))
-    found = Adversarial().loss(_trainable(model), batch, Context(generator(1), Contest(_trainable(q)), 1))
+    found = Adversarial().loss(_trainable(model), batch, StepContext(generator(1), Contest(_trainable(q)), 1))
     log_z = (d * math.log(2 * math.pi) + float(torch.logdet(covariance))) / 2
     assert float(found.metrics["log_z_bound"]) == pytest.approx(log_z, abs=1e-10)
     assert abs(float(found.metrics["log_z_bound"]) - math.exp(log_z)) > 0.5
@@ -257,7 +257,7 @@ def test_the_bound_is_below_log_z_by_the_divergence(event):
     d = math.prod(event)
     model, q = Bowl(event), Learner(event, xi=sigma_points(d))
     batch = torch.randn(2 * d, *event, generator=generator(0))
-    found = Adversarial().loss(model, batch, Context(generator(1), Contest(q), 1))
+    found = Adversarial().loss(model, batch, StepContext(generator(1), Contest(q), 1))
     p = Independent(Normal(model.b, model.a.rsqrt().expand(d)), 1)
     kl = kl_divergence(Independent(Normal(q.mean, q.log_std.exp().expand(d)), 1), p).detach()
     log_z = (d / 2 * (2 * math.pi / model.a).log()).detach()
@@ -273,7 +273,7 @@ def test_both_players_of_adversarial_have_the_slopes_of_the_closed_form(event, r
     model, q = Bowl(event), Learner(event)
     batch = torch.randn(20, *event, generator=generator(0))
     objective = Adversarial(noise_ratio=ratio, energy_l2=0.3)
-    found = objective.loss(model, batch, Context(generator(1), Contest(q), 1))
+    found = objective.loss(model, batch, StepContext(generator(1), Contest(q), 1))
     x, y = batch.flatten(1), q.sample(20 * ratio, generator(1)).detach().flatten(1)
     a, b, m = model.a.detach(), model.b.detach(), q.mean.detach()
     lengths = [(at - b).square().sum(1) for at in (x, y)]
@@ -297,7 +297,7 @@ def test_q_descends_the_divergence_to_the_model(event):
     d = math.prod(event)
     model, q = Bowl(event), Learner(event, xi=sigma_points(d))
     batch = torch.randn(2 * d, *event, generator=generator(0))
-    found = Adversarial().loss(model, batch, Context(generator(1), Contest(q), 1))
+    found = Adversarial().loss(model, batch, StepContext(generator(1), Contest(q), 1))
     p = Independent(Normal(model.b.detach(), model.a.detach().rsqrt().expand(d)), 1)
     kl = kl_divergence(Independent(Normal(q.mean, q.log_std.exp().expand(d)), 1), p)
     for got, wanted in zip(slopes(found.rival, q.mean, q.log_std), slopes(kl, q.mean, q.log_std), strict=True):
@@ -340,7 +340,7 @@ def test_stein_by_hand(event):
     model, batch = MLP(hidden=(5,)).build(event), torch.randn(9, *event, generator=generator(0))
     objective = Stein(l2=0.7, width=6)
     contest = objective.extras(event, batch)
-    found = objective.loss(model, batch, Context(generator(1), contest, 1))
+    found = objective.loss(model, batch, StepContext(generator(1), contest, 1))
     total, lengths = 0.0, 0.0
     for row in batch:
         x = row[None].clone().requires_grad_()
@@ -374,10 +374,10 @@ def test_no_critic_tells_a_model_from_itself(event):
     model = Gaussian(mean=(0.4,) * d, covariance=rows(covariance), shape=event).build(event)
     batch = (0.4 + sigma_points(d) @ torch.linalg.cholesky(covariance).T).view(-1, *event)
     contest = Contest(Affine(a, torch.linspace(-1, 2, d)))
-    found = Stein().loss(model, batch, Context(generator(1), contest, 1))
+    found = Stein().loss(model, batch, StepContext(generator(1), contest, 1))
     assert abs(float(found.value.detach())) < 1e-10
     narrow = Gaussian(mean=(0.4,) * d, covariance=rows(covariance / 2), shape=event).build(event)
-    found = Stein().loss(narrow, batch, Context(generator(1), contest, 1))  # E s'f = -tr(2 C^-1 A C) = -2 tr A
+    found = Stein().loss(narrow, batch, StepContext(generator(1), contest, 1))  # E s'f = -tr(2 C^-1 A C) = -2 tr A
     close(found.value.detach(), -a.trace())
 
 
@@ -391,7 +391,8 @@ def test_no_critic_tells_a_bent_density_from_itself():
     x = torch.linspace(-9, 9, 4001)[:, None]
     weights = torch.softmax(-model(x), 0).detach()
     found = [
-        Stein().loss(model, row[None], Context(generator(0), Contest(critic), 1)).value.detach() for row in x[1500:1503]
+        Stein().loss(model, row[None], StepContext(generator(0), Contest(critic), 1)).value.detach()
+        for row in x[1500:1503]
     ]
     f, trace = (part.detach() for part in critic(x))
     point = x.clone().requires_grad_()
@@ -413,7 +414,7 @@ def test_the_best_critic_is_the_difference_of_scores(event, l2):
     batch = means[1] + sigma_points(d) @ torch.linalg.cholesky(random_covariance(d, 1)).T
     turn, shift = precisions[1] - precisions[0], precisions[0] @ means[0] - precisions[1] @ means[1]
     best = Affine(turn / (2 * l2), shift / (2 * l2))
-    found = Stein(l2=l2).loss(model, batch.view(-1, *event), Context(generator(1), Contest(best), 1))
+    found = Stein(l2=l2).loss(model, batch.view(-1, *event), StepContext(generator(1), Contest(best), 1))
     at_mean = turn @ means[1] + shift
     fisher = (turn @ random_covariance(d, 1) @ turn.T).trace() + at_mean.square().sum()
     close(found.rival.detach(), -fisher / (4 * l2))
@@ -448,9 +449,9 @@ def test_every_player_follows_its_own_loss_alone(objective, clip):
     )
     parts = build(plan)
     streams, history = Streams(0, parts.device), History(1, lambda *_: None, lambda *a: explain(plan, parts, *a), lag=0)
-    view, state = View(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
+    view, state = RunView(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
     stage = Stage(view, state)
-    loss = plan.spec.objective.loss(parts.model, stage.batch(1), Context(generator(0), parts.extras, 1))
+    loss = plan.spec.objective.loss(parts.model, stage.batch(1), StepContext(generator(0), parts.extras, 1))
     rivals = [p for p in parts.extras.rival.parameters() if p.requires_grad]
     others = [p for name, p in parts.extras.named_parameters() if not name.startswith("rival.")]
     others += [p for p in parts.model.parameters() if p.requires_grad]
@@ -462,7 +463,7 @@ def test_every_player_follows_its_own_loss_alone(objective, clip):
         assert clip is None or length > clip
     before = [p.detach().clone() for p in (*others, *rivals)]
     stage.differentiate(loss)
-    history.add(1, *stage.numbers(loss, Context(generator(0), parts.extras, 1)))
+    history.add(1, *stage.numbers(loss, StepContext(generator(0), parts.extras, 1)))
     stage.update(1)
     moved = 0
     for p, old, slope in zip((*others, *rivals), before, wanted, strict=True):

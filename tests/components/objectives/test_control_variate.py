@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ebmkit.api import component
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.bregman.itakura_saito import ItakuraSaito
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.data import DataStart
@@ -278,7 +278,7 @@ def test_the_loss_is_that_without_it_and_beta_times_its_mean(event):
             interval=5, sampler=Langevin(steps=2), init=DataStart(), energy_l2=0.1, control_variate=wanted
         )
         module, data, extras = setting(objective, event)
-        context = Context(generator(1), extras, 2)
+        context = StepContext(generator(1), extras, 2)
         loss = objective.loss(module, data, context)
         values.append(loss.value)
     assert loss.metrics["control_variate"] == pytest.approx(0.6)
@@ -299,7 +299,7 @@ def test_its_gradient_is_that_of_differences(event):
     module, data, extras = setting(objective, event)
 
     def value():
-        return objective.loss(module, data, Context(generator(1), extras, 2)).value
+        return objective.loss(module, data, StepContext(generator(1), extras, 2)).value
 
     slopes = torch.autograd.grad(value(), list(module.parameters()))
     for parameter, slope in zip(module.parameters(), slopes, strict=True):
@@ -316,10 +316,10 @@ def test_with_exact_chains_the_gradient_keeps_its_mean_and_scatters_less():
         extras = objective.extras(event, data)
         introduce(extras, noise, "real")
         for seed in range(30 if wanted else 0):
-            objective.loss(module, data, Context(generator(900 + seed), extras, 1 + EVERY))
+            objective.loss(module, data, StepContext(generator(900 + seed), extras, 1 + EVERY))
         draws = torch.stack(
             [
-                gradient(objective.loss(module, data, Context(generator(seed), extras, 2)).value, module)
+                gradient(objective.loss(module, data, StepContext(generator(seed), extras, 2)).value, module)
                 for seed in range(120)
             ]
         )

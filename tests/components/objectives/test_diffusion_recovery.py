@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ebmkit.chains.compiled import CompiledEnergy, compile_energy
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.chains.energy import Energy, frozen
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
@@ -77,7 +77,7 @@ def test_gradient_is_that_of_the_recovery_likelihood(event):
     objective = DiffusionRecovery(sigma=SIGMA, sampler=ExactQuadratic())
     found, exact = [], []
     for seed in range(60):
-        found.append(gradient(objective.loss(module, batch, Context(generator(seed), None, 1)).value, module))
+        found.append(gradient(objective.loss(module, batch, StepContext(generator(seed), None, 1)).value, module))
         exact.append(gradient(recovery_nll(module, batch, noise(batch, seed)), module))
     found, exact = torch.stack(found), torch.stack(exact)
     assert_mean(found - exact, 0.0)
@@ -92,7 +92,7 @@ def test_the_truth_is_a_fixed_point(event):
     draws = [
         gradient(
             objective.loss(
-                module, module.sample_exact(200, generator(seed)), Context(generator(99 + seed), None, 1)
+                module, module.sample_exact(200, generator(seed)), StepContext(generator(99 + seed), None, 1)
             ).value,
             module,
         )
@@ -108,7 +108,7 @@ def test_chains_are_langevin_on_the_conditional_energy(event):
     module = MLP(hidden=(5,)).build(event)
     data = torch.randn(30, *event, generator=generator(0))
     objective = DiffusionRecovery(sigma=SIGMA, sampler=Langevin(steps=3, step_size=0.05), energy_l2=0.3)
-    loss = objective.loss(module, data, Context(generator(1), None, 1))
+    loss = objective.loss(module, data, StepContext(generator(1), None, 1))
     rng = generator(1)
     noisy = data + SIGMA * torch.empty_like(data).normal_(generator=rng)
     y = noisy

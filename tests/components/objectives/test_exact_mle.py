@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.banana import Banana
 from ebmkit.components.models.boltzmann import Boltzmann
 from ebmkit.components.models.gaussian import Gaussian
@@ -24,7 +24,7 @@ def gradient(value, module):
 
 
 def loss(objective, module, data):
-    return objective.loss(module, data, Context(generator(1), objective.extras(tuple(data.shape[1:]), data), 1))
+    return objective.loss(module, data, StepContext(generator(1), objective.extras(tuple(data.shape[1:]), data), 1))
 
 
 def phases(module, data, states, weights):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import ebmkit
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.models.classifier import Classifier
 from ebmkit.components.objectives.jem import JEM
@@ -33,7 +33,9 @@ def batch():
 
 
 def loss(objective, module, data, labels):
-    return objective.loss(module, data, Context(generator(2), objective.extras(data.shape[1:], data), 1, labels=labels))
+    return objective.loss(
+        module, data, StepContext(generator(2), objective.extras(data.shape[1:], data), 1, labels=labels)
+    )
 
 
 def gradient(value, module):
@@ -130,5 +132,5 @@ def test_noise_is_added_to_the_points_of_both_terms(event, weight, batch):
         rng = generator(2)
         torch.randn(data.shape, generator=rng)  # the noise comes first
         term = MLE(energy_l2=found.energy_l2, **CHAIN)
-        expected = expected + weight * term.loss(module, noisy, Context(rng, term.extras(event, data), 1)).value
+        expected = expected + weight * term.loss(module, noisy, StepContext(rng, term.extras(event, data), 1)).value
     torch.testing.assert_close(loss(found, module, data, labels).value, expected, **exactly)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.nets.conditional import Conditional
@@ -30,7 +30,7 @@ UNEQUAL = (0.5, 3.0, 0.0, 2.0, 1.0)
 
 
 def loss_of(objective, module, batch, seed=0, labels=None):
-    return objective.loss(module, batch, Context(generator(seed), None, 1, labels=labels))
+    return objective.loss(module, batch, StepContext(generator(seed), None, 1, labels=labels))
 
 
 def at_one_level(module, x, xi, sigma):
@@ -135,7 +135,7 @@ def test_one_level_is_denoising_score_matching(event, power):
     found = loss_of(NoiseConditionalScoreMatching(schedule=Constant(sigma=sigma), power=power), module, batch).value
     rng = generator(0)
     torch.empty(()).uniform_(generator=rng)
-    other = DenoisingScoreMatching(sigma=sigma).loss(AtOneLevel(module, sigma), batch, Context(rng, None, 1)).value
+    other = DenoisingScoreMatching(sigma=sigma).loss(AtOneLevel(module, sigma), batch, StepContext(rng, None, 1)).value
     torch.testing.assert_close(found, sigma**power * other, rtol=1e-10, atol=1e-10)
     wanted = sigma**power * gradient(other, module)
     torch.testing.assert_close(gradient(found, module), wanted, rtol=1e-10, atol=1e-10)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.bregman.exponential import Exponential
 from ebmkit.components.bregman.hellinger import Hellinger
 from ebmkit.components.bregman.itakura_saito import ItakuraSaito
@@ -102,7 +102,7 @@ def test_ranking_is_the_cross_entropy_of_a_softmax(event, negatives):
     module, batch = network(event), torch.randn(12, *event, generator=generator(0))
     objective = RankingNCE(negatives=negatives)
     contrast = objective.extras(event, torch.randn(100, *event, generator=generator(1)))
-    found = objective.loss(module, batch, Context(generator(2), contrast, 1))
+    found = objective.loss(module, batch, StepContext(generator(2), contrast, 1))
     noise = contrast.noise.sample(12 * negatives, generator(2))
 
     def u(x):
@@ -128,7 +128,8 @@ def test_ranking_does_not_see_a_constant(event):
     objective = RankingNCE()
     contrast = objective.extras(event, batch if event == (1,) else torch.randn(100, *event, generator=generator(1)))
     values = [
-        objective.loss(Shifted(module, c), batch, Context(generator(2), contrast, 1)).value for c in (0.0, 7.0, -300.0)
+        objective.loss(Shifted(module, c), batch, StepContext(generator(2), contrast, 1)).value
+        for c in (0.0, 7.0, -300.0)
     ]
     close(values[1], values[0])
     close(values[2], values[0])
@@ -141,7 +142,7 @@ def ranked():
     batch = data[[place[0] for place in places]]
     drawn = torch.cat([noise[[a, b]] for _, a, b in places])
     contrast = Contrast(Listed(torch.tensor(NOISE, dtype=torch.float64), drawn), learn_log_z=False)
-    return lambda model: RankingNCE(negatives=2).loss(model, batch, Context(generator(0), contrast, 1)).value
+    return lambda model: RankingNCE(negatives=2).loss(model, batch, StepContext(generator(0), contrast, 1)).value
 
 
 def hessian(value, parameter):
@@ -184,7 +185,7 @@ def test_conditional_loss_is_that_of_which_came_first(event, noise, ratio):
     """With probabilities: of x and y, how likely is it that x was the data point?"""
     module, batch = network(event), torch.randn(12, *event, generator=generator(0))
     density = ConditionalGaussian(0.8) if noise is ConditionalGaussian else Leaning()
-    found = ConditionalNCE(noise_ratio=ratio).loss(module, batch, Context(generator(1), density, 1))
+    found = ConditionalNCE(noise_ratio=ratio).loss(module, batch, StepContext(generator(1), density, 1))
     x = torch.stack([row for row in batch for _ in range(ratio)])
     y = density.sample(x, generator(1))
     this = torch.exp(-module(x)) * density.log_prob(y, x).exp()
@@ -203,7 +204,7 @@ def test_conditional_loss_does_not_see_a_constant(event, noise):
     module, batch = network(event), torch.randn(12, *event, generator=generator(0))
     density = ConditionalGaussian(0.8) if noise is ConditionalGaussian else Leaning()
     values = [
-        ConditionalNCE().loss(Shifted(module, c), batch, Context(generator(1), density, 1)).value
+        ConditionalNCE().loss(Shifted(module, c), batch, StepContext(generator(1), density, 1)).value
         for c in (0.0, 7.0, -300.0)
     ]
     close(values[1], values[0])
@@ -227,7 +228,7 @@ def test_the_data_minimise_the_conditional_loss_though_the_noise_is_lopsided():
     """On four states with moves that are no more likely there than back: both log p terms are needed."""
     batch = as_often(DATA)
     assert_minimum_up_to_a_constant(
-        lambda model: ConditionalNCE(noise_ratio=8).loss(model, batch, Context(generator(0), Moves(), 1)).value
+        lambda model: ConditionalNCE(noise_ratio=8).loss(model, batch, StepContext(generator(0), Moves(), 1)).value
     )
 
 
@@ -264,7 +265,7 @@ def test_conditional_nce_finds_the_precision_of_a_gaussian(event):
 
     def closure():
         search.zero_grad()
-        value = objective.loss(model, data, Context(generator(1), density, 1)).value
+        value = objective.loss(model, data, StepContext(generator(1), density, 1)).value
         value.backward()
         return value
 
@@ -311,7 +312,7 @@ def test_the_data_minimise_the_contrast_with_noise(objective):
     def loss(model, log_z):
         with torch.no_grad():
             contrast.log_z.fill_(log_z)
-        return objective.loss(model, batch, Context(generator(0), contrast, 1)).value
+        return objective.loss(model, batch, StepContext(generator(0), contrast, 1)).value
 
     table = Table(TRUTH - 0.7)
     for slope in slopes(loss(table, 0.7), table.energies, contrast.log_z):

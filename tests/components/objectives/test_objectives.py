@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 import torch
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.inits.noise import NoiseStart
@@ -76,7 +76,7 @@ def test_mle_gradient_is_the_exact_likelihood_gradient_of_a_network():
     net = MLP(hidden=(6,)).build((1,))
     data = torch.randn(4000, 1, generator=generator(0)) * 0.5 + 0.4
     objective = MLE(sampler=InverseCDF(), init=DataStart(), energy_l2=0.0)
-    context = Context(generator(1), objective.extras((1,), data), 1)
+    context = StepContext(generator(1), objective.extras((1,), data), 1)
     grid = torch.linspace(-12, 12, 20_001)[:, None]
     log_z = torch.logsumexp(-net(grid), 0) + math.log(24 / 20_000)
     exact = torch.autograd.grad((net(data).mean() + log_z), list(net.parameters()), allow_unused=True)
@@ -94,7 +94,7 @@ def test_mle_gradient_with_exact_samples_is_unbiased(make, event):
     data = torch.randn(200, *event, generator=generator(0)) + 0.5
     exact = gradient(module(data).mean() + module.log_z(), module)
     objective = MLE(sampler=Exact(), init=NoiseStart(), energy_l2=0.0)
-    context = Context(generator(1), objective.extras(event, data), 1)
+    context = StepContext(generator(1), objective.extras(event, data), 1)
     draws = torch.stack([gradient(objective.loss(module, data, context).value, module) for _ in range(60)])
     assert_mean(draws, exact)
 
@@ -105,7 +105,7 @@ def test_mle_from_data_is_contrastive_divergence(event):
     module = MLP(hidden=(5,)).build(event)
     data = torch.randn(40, *event, generator=generator(0))
     objective = MLE(sampler=Langevin(steps=3, step_size=0.05), init=DataStart(), energy_l2=0.0)
-    loss = objective.loss(module, data, Context(generator(1), objective.extras(event, data), 1))
+    loss = objective.loss(module, data, StepContext(generator(1), objective.extras(event, data), 1))
     x, rng = data.clone(), generator(1)
     for _ in range(3):
         x.requires_grad_()
@@ -124,7 +124,7 @@ def test_mle_from_data_is_contrastive_divergence(event):
 def test_mle_penalty_is_on_both_phases():
     module, data, ends = MLP(hidden=(5,)).build((2,)), torch.randn(10, 2), torch.randn(10, 2)
     objective = MLE(sampler=Fixed(ends), init=DataStart(), energy_l2=0.3)
-    value = objective.loss(module, data, Context(generator(0), objective.extras((2,), data), 1)).value
+    value = objective.loss(module, data, StepContext(generator(0), objective.extras((2,), data), 1)).value
     a, b = module(data), module(ends)
     torch.testing.assert_close(value, a.mean() - b.mean() + 0.3 * (a.pow(2).mean() + b.pow(2).mean()))
 
@@ -133,10 +133,10 @@ def test_mle_keeps_its_chains_and_leaves_the_model_as_it_was():
     module, data = MLP(hidden=(5,)).build((2,)), torch.randn(10, 2)
     objective = MLE(sampler=Langevin(steps=2), init=Replay(size=10, rejuvenation=0.0))
     starts = objective.extras((2,), data)
-    objective.loss(module, data, Context(generator(0), starts, 1))
+    objective.loss(module, data, StepContext(generator(0), starts, 1))
     assert bool(starts.used.all())
     first = starts.positions.clone()
-    objective.loss(module, data, Context(generator(1), starts, 2))
+    objective.loss(module, data, StepContext(generator(1), starts, 2))
     assert 0 < float((starts.positions - first).abs().max()) < 2  # went on from where they were
     assert module.training
     assert all(p.requires_grad for p in module.parameters())
@@ -156,7 +156,7 @@ def test_dsm_gradient_is_that_of_explicit_score_matching_on_the_noised_data(even
     draws, explicit = [], []
     for seed in range(40):
         batch = truth.sample_exact(500, generator(seed))
-        value = objective.loss(module, batch, Context(generator(1000 + seed), None, 1)).value
+        value = objective.loss(module, batch, StepContext(generator(1000 + seed), None, 1)).value
         x = batch + sigma * torch.empty_like(batch).normal_(generator=generator(1000 + seed))
         x.requires_grad_()
         (slope,) = torch.autograd.grad(module(x).sum(), x, create_graph=True)
@@ -179,7 +179,7 @@ def test_dsm_value_at_the_optimum(event):
     data = Gaussian(mean=(0.2,) * d, covariance=rows(covariance), shape=event).build(event)
     objective, best = DenoisingScoreMatching(sigma=sigma), data.noised(sigma)
     values = [
-        objective.loss(best, data.sample_exact(1000, generator(seed)), Context(generator(seed + 99), None, 1)).value
+        objective.loss(best, data.sample_exact(1000, generator(seed)), StepContext(generator(seed + 99), None, 1)).value
         for seed in range(30)
     ]
     blurred = covariance + sigma**2 * torch.eye(d)
@@ -198,7 +198,7 @@ def test_nce_is_logistic_regression_between_data_and_noise(event, ratio):
     contrast = objective.extras(event, data)
     with torch.no_grad():
         contrast.log_z.fill_(0.7)
-    value = objective.loss(module, data, Context(generator(1), contrast, 1)).value
+    value = objective.loss(module, data, StepContext(generator(1), contrast, 1)).value
     noise = contrast.noise.sample(round(20 * ratio), generator(1))
 
     def is_data(x):
@@ -218,7 +218,7 @@ def test_bregman_with_logistic_is_nce(event, ratio):
         BregmanRatioMatching(generator=Logistic(noise_ratio=ratio), noise_ratio=ratio),
     ):
         contrast = objective.extras(event, data)
-        value = objective.loss(module, data, Context(generator(1), contrast, 1)).value
+        value = objective.loss(module, data, StepContext(generator(1), contrast, 1)).value
         params = [*module.parameters(), contrast.log_z]
         results.append((value, *torch.autograd.grad(value, params)))
     for a, b in zip(*results, strict=True):
@@ -237,7 +237,7 @@ def test_log_z_of_a_gaussian_is_recovered_within_one_percent(make, event):
 
     def closure():
         search.zero_grad()
-        value = objective.loss(module, data, Context(generator(1), contrast, 1)).value
+        value = objective.loss(module, data, StepContext(generator(1), contrast, 1)).value
         value.backward()
         return value
 
@@ -272,7 +272,7 @@ def test_gradients_by_finite_differences(objective):
     params = [*module.parameters(), *(p for p in (extras.parameters() if extras else ()) if p.requires_grad)]
 
     def value():
-        return objective.loss(module, data, Context(generator(1), extras, 1)).value
+        return objective.loss(module, data, StepContext(generator(1), extras, 1)).value
 
     analytic = torch.autograd.grad(value(), params, allow_unused=True)
     for parameter, slope in zip(params, analytic, strict=True):
@@ -283,7 +283,9 @@ def test_gradients_by_finite_differences(objective):
 @pytest.mark.parametrize("objective", [MLE(), DenoisingScoreMatching(), NCE(), BregmanRatioMatching()])
 def test_metrics_are_detached_scalars(objective):
     data = torch.randn(8, 2)
-    loss = objective.loss(MLP(hidden=(3,)).build((2,)), data, Context(generator(0), objective.extras((2,), data), 1))
+    loss = objective.loss(
+        MLP(hidden=(3,)).build((2,)), data, StepContext(generator(0), objective.extras((2,), data), 1)
+    )
     assert loss.value.shape == ()
     assert loss.value.requires_grad
     assert all(v.shape == () and not v.requires_grad for v in loss.metrics.values())

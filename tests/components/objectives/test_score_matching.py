@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.boltzmann import Boltzmann
 from ebmkit.components.models.conv import Conv
 from ebmkit.components.models.conv_layers import ConvLayer
@@ -63,7 +63,9 @@ def model_of(kind, event):
 
 
 def loss(objective, module, batch, seed=1):
-    return objective.loss(module, batch, Context(generator(seed), objective.extras(tuple(batch.shape[1:]), batch), 1))
+    return objective.loss(
+        module, batch, StepContext(generator(seed), objective.extras(tuple(batch.shape[1:]), batch), 1)
+    )
 
 
 def slopes(value, module):
@@ -91,7 +93,7 @@ def weighed(objective, module, x, weights, extras):
         has = left >= digit
         left = left - digit * has
         if bool(has.any()):
-            value = objective.loss(module, x[has], Context(generator(0), extras, 1)).value
+            value = objective.loss(module, x[has], StepContext(generator(0), extras, 1)).value
             total = total + digit * int(has.sum()) * value
     return total
 
@@ -193,7 +195,7 @@ def test_explicit_is_zero_at_the_truth_and_does_not_train_it(event):
     objective = ExplicitScoreMatching(target=truth)
     extras = objective.extras(event, x)
     assert not any(p.requires_grad for p in extras.parameters())
-    value = objective.loss(truth.build(event), x, Context(generator(0), extras, 1)).value
+    value = objective.loss(truth.build(event), x, StepContext(generator(0), extras, 1)).value
     assert float(value.detach()) == pytest.approx(0, abs=1e-20)
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from ebmkit.chains.context import Context
+from ebmkit.chains.context import StepContext
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.nets.conditional import Conditional
@@ -32,7 +32,7 @@ weights = pytest.mark.parametrize("weight", ["noise", "likelihood"])
 
 
 def loss_of(objective, module, batch, seed=0):
-    return objective.loss(module, batch, Context(generator(seed), None, 1))
+    return objective.loss(module, batch, StepContext(generator(seed), None, 1))
 
 
 def factor(schedule, t, weight):

@@ -12,7 +12,7 @@ from ebmkit.contracts.modules.density import Density
 from ebmkit.maths.kernels import log_kernel_mean
 
 if TYPE_CHECKING:
-    from ebmkit.chains.context import Context
+    from ebmkit.contracts.context import Context
 
 
 class GeneratorDensity(Density):

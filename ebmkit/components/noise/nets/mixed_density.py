@@ -7,7 +7,7 @@ from math import log, log1p
 import torch
 from torch import Generator, Tensor, nn
 
-from ebmkit.chains.context import Context
+from ebmkit.contracts.context import Context
 from ebmkit.contracts.modules.density import Density
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.chain import run_chain
-from ebmkit.chains.context import Context
+from ebmkit.contracts.context import Context
 from ebmkit.contracts.kinds import Sampler
 from ebmkit.contracts.modules.density import Density
 from ebmkit.contracts.modules.starts import Starts

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ebmkit.chains.context import Context
 from ebmkit.components.objectives.nets.control_variate import SteinControl
 from ebmkit.components.objectives.nets.ratios import Ratios
+from ebmkit.contracts.context import Context
 from ebmkit.contracts.modules.density import Density
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ebmkit.chains.context import Context
 from ebmkit.components.objectives.nets.ratios import Ratios
+from ebmkit.contracts.context import Context
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.modules.density import Density
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ebmkit.chains.context import Context
+from ebmkit.contracts.context import Context
 from ebmkit.contracts.modules.density import Density
 
 

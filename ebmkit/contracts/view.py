@@ -1,0 +1,93 @@
+"""What metrics, hooks and panels may rely on when they look at a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ebmkit.contracts.kinds.data import Data, Split
+from ebmkit.contracts.kinds.model import Event, Model
+from ebmkit.contracts.kinds.sampler import Sampler
+from ebmkit.contracts.kinds.schedule import Schedule
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Generator, Tensor, nn
+
+    from ebmkit.contracts.draws import Draws
+    from ebmkit.contracts.extractor import Trained
+
+
+class ViewedSpec(Protocol):
+    """The components and numbers of the spec, with every default filled in."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def samples(self) -> int: ...  # the number that the run folder keeps
+    @property
+    def model(self) -> Model: ...
+    @property
+    def data(self) -> Data | None: ...
+    @property
+    def chain_sampler(self) -> Sampler | None: ...  # draws the samples of this run
+
+
+class View(Protocol):
+    """A run at the moment of looking. It is read only; the weights are the running mean where the spec asks for one."""
+
+    rng: Generator  # of this metric or hook alone: what it draws moves no other number
+    results: dict[str, float]  # of the last evaluation
+    traces: dict[str, Tensor]  # means over the chains that drew the last samples, by name, each `(steps,)`
+    draws: Draws | None  # what long chains kept, where the spec has `chains:`
+    sample_labels: Tensor | None  # of the last samples, for a model that takes labels
+
+    @property
+    def spec(self) -> ViewedSpec: ...
+    @property
+    def event(self) -> Event: ...  # the shape of one state
+    @property
+    def step(self) -> int: ...  # training steps done
+    @property
+    def folder(self) -> Path | None: ...  # of the run, where it has one
+    @property
+    def series(self) -> Mapping[str, Sequence[tuple[int, float]]]: ...  # all recorded numbers: (step, value) by name
+    @property
+    def module(self) -> nn.Module: ...  # the model, with the weights that are sampled and measured
+    @property
+    def schedule(self) -> Schedule | None: ...  # the noise of a conditioned model, fitted to the data
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def dtype(self) -> torch.dtype: ...
+    @property
+    def can_sample(self) -> bool: ...
+    @property
+    def has_energy(self) -> bool: ...  # of a state alone, without a noise level
+
+    def data(self, split: Split) -> Tensor | None:
+        """The points of a split; None in a spec without data. Large data stay on the host."""
+
+    def labels(self, split: Split) -> Tensor | None:
+        """Whole numbers, one for each point of a split; None for data without labels."""
+
+    def samples(self, n: int) -> Tensor:
+        """`n` model samples `(n, *event)`, shared by all that look at this step; fewer if long chains kept fewer."""
+
+    def energy(self, x: Tensor, level: float | None = None) -> Tensor:
+        """Energies `(B,)` without a graph, of a conditioned model at a noise level or time, by default the least."""
+
+    def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
+        """`-dE/dx`, `(B, *event)`, without a graph; level as in `energy`, labels for a model that takes them."""
+
+    def inpainted(self, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None = None) -> Tensor:
+        """States that are `known` where the mask is true, and elsewhere as the spec's sampler draws them."""
+
+    def generator(self, path: str, device: torch.device | None = None) -> Generator:
+        """A new generator at the beginning of the random stream `path` of this run."""
+
+    def trained(self, spec: str) -> Trained:
+        """The network of a packaged spec: as it was kept, or trained now."""
