@@ -100,7 +100,7 @@ class View:
         return self.beside[split]
 
     def energy(self, x):
-        return self.parts.evaluated(x)
+        return self.module(x)
 
 
 def test_accuracy_counts_what_is_right(monkeypatch):
