@@ -1,7 +1,12 @@
-"""The normaliser of an energy by quadrature, in one or two dimensions."""
+"""The normaliser of an energy by the trapezoidal rule, in one or two dimensions.
+
+`Grid` is the rule in one box, as a part of a loss too: differentiable in the energy, and without a value brought to the
+host. `rule` looks for the box and the spacing by itself.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from math import expm1, isfinite, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +25,57 @@ MOST = 5_000_000
 WIDEST = 1000.0
 #: Points whose energy is computed at a time.
 BLOCK = 1 << 15
+
+
+class Grid(NamedTuple):
+    """Evenly spaced points in a box: `origin + unit * extent` along each of its d axes."""
+
+    unit: Tensor  # (side,)
+    origin: Tensor  # (d,)
+    extent: Tensor  # (d,)
+    width: Tensor  # (d,), from the first point to the last
+
+    @classmethod
+    def between(cls, low: Tensor, high: Tensor, side: int) -> Grid:
+        """From one corner of the box `(d,)` to the other, with this many points a side."""
+        unit = torch.linspace(0, 1, side, device=low.device, dtype=low.dtype)
+        return cls(unit, low, high - low, high - low)
+
+    @classmethod
+    def around(cls, center: Tensor, half: Tensor, side: int) -> Grid:
+        """A box around a point `(d,)` by half of its width `(d,)`."""
+        unit = torch.linspace(-1, 1, side, device=center.device, dtype=center.dtype)
+        return cls(unit, center, half, 2 * half)
+
+    @property
+    def x(self) -> Tensor:
+        """The points, `(side^d, d)`."""
+        axes = self.origin + self.unit.unsqueeze(1) * self.extent
+        return torch.cartesian_prod(*axes.unbind(1)).view(-1, len(self.origin))
+
+    @property
+    def log_cell(self) -> Tensor:
+        """The log volume of a cell."""
+        return (self.width / (len(self.unit) - 1)).log().sum()
+
+    def log_p(self, energy: Callable[[Tensor], Tensor]) -> Tensor:
+        """`-E` at the points, `(side, ...)`."""
+        return -energy(self.x).view([len(self.unit)] * len(self.origin))
+
+    def with_half_ends(self, log_p: Tensor) -> Tensor:
+        """Half the weight at both ends of an axis, for a density that does not vanish there."""
+        index = torch.arange(len(self.unit), device=log_p.device)
+        at_end = (index == 0) | (index == len(index) - 1)
+        ends = (1 - at_end.to(log_p.dtype) / 2).log()
+        for axis in range(log_p.dim()):
+            log_p = log_p + ends.view([-1 if axis == k else 1 for k in range(log_p.dim())])
+        return log_p
+
+
+def log_sum(log_p: Tensor, every: int = 1, margin: int = 0) -> Tensor:
+    """The log of the sum of p over every second, third, ... point of a grid, without a margin at its edge."""
+    inner = slice(margin, log_p.shape[0] - margin, every)
+    return log_p[(inner,) * log_p.dim()].logsumexp(tuple(range(log_p.dim())))
 
 
 class Integral(NamedTuple):
@@ -63,17 +119,13 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
     lowest = float(blockwise(energy, points).min())
     side, widened = FIRST[dimension], 1.5
     while True:
-        unit = torch.linspace(-1, 1, side, device=points.device, dtype=points.dtype)
-        axes = [unit * h + c for h, c in zip(half, center, strict=True)]
-        grid = torch.cartesian_prod(*axes).view(-1, dimension)
-        log_p = -blockwise(energy, grid).view((side,) * dimension)
-        log_cell = float((2 * half / (side - 1)).log().sum())
-        log_z, coarse = (_log_sum(log_p, every) + dimension * log(every) + log_cell for every in (1, 2))
-        frame = side // 8
-        at_edge = -expm1(_log_sum(log_p, 1, frame) - _log_sum(log_p, 1))
+        grid = Grid.around(center, half, side)
+        log_p, log_cell = grid.log_p(partial(blockwise, energy)), float(grid.log_cell)
+        log_z, coarse = (float(log_sum(log_p, every)) + dimension * log(every) + log_cell for every in (1, 2))
+        at_edge = -expm1(float(log_sum(log_p, margin=side // 8)) - float(log_sum(log_p)))
         error = abs(log_z - coarse)
         if not isfinite(error):
-            return Rule(grid, log_p, Integral(log_z, error))
+            return Rule(grid.x, log_p, Integral(log_z, error))
         # A grid on which no point is nearly as likely as some of the given ones has missed a peak.
         missed = lowest < -float(log_p.max()) - 1
         if at_edge > tolerance:
@@ -91,15 +143,9 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
                     f"'tolerance' {tolerance:g} is too small"
                 )
         else:
-            return Rule(grid, log_p, Integral(log_z, error + at_edge))
+            return Rule(grid.x, log_p, Integral(log_z, error + at_edge))
 
 
 def blockwise(energy: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """Energies of many points, some at a time."""
     return torch.cat([energy(block) for block in torch.split(x, BLOCK)])
-
-
-def _log_sum(log_p: Tensor, every: int, margin: int = 0) -> float:
-    """The log of the sum of p over every second, third, ... point of the grid, without a margin at its edge."""
-    inner = slice(margin, log_p.shape[0] - margin, every)
-    return float(log_p[(inner,) * log_p.dim()].logsumexp(tuple(range(log_p.dim()))))

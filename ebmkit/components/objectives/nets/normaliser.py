@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ebmkit.chains.energy import Energy
 from ebmkit.maths.enumeration import ENUMERABLE, log_weights
+from ebmkit.maths.quadrature import Grid, log_sum
 
 #: Of a side of the grid, the part at each end that counts as its edge.
 EDGE = 1 / 16
@@ -40,18 +41,11 @@ class Box(nn.Module):
 
     def normaliser_of(self, model: nn.Module, event: tuple[int, ...]) -> Normaliser:
         """The trapezoidal rule, which is exact to rounding on a smooth density that vanishes at the edge."""
-        unit = torch.linspace(0, 1, self.points, device=self.low.device, dtype=self.low.dtype)
-        sides = self.low + unit.unsqueeze(1) * (self.high - self.low)
-        grid = torch.cartesian_prod(*sides.unbind(1)).view(-1, *event)
-        cell = ((self.high - self.low) / (self.points - 1)).log().sum()
-        log_p: Tensor = (-model(grid)).view([self.points] * prod(event))
-        ends = (1 - ((unit == 0) | (unit == 1)).to(unit.dtype) / 2).log()
-        inner = slice(edge := max(1, round(EDGE * self.points)), self.points - edge)
-        for axis in range(log_p.dim()):
-            log_p = log_p + ends.view([-1 if axis == k else 1 for k in range(log_p.dim())])
-        log_z = log_p.flatten().logsumexp(0)
-        within = log_p.detach()[(inner,) * log_p.dim()].flatten().logsumexp(0)
-        return Normaliser(log_z + cell, -torch.expm1(within - log_z.detach()))
+        grid = Grid.between(self.low, self.high, self.points)
+        log_p = grid.with_half_ends(grid.log_p(lambda x: model(x.view(-1, *event))))
+        log_z = log_sum(log_p)
+        within = log_sum(log_p.detach(), margin=max(1, round(EDGE * self.points)))
+        return Normaliser(log_z + grid.log_cell, -torch.expm1(within - log_z.detach()))
 
 
 def normaliser(model: nn.Module, batch: Tensor, box: Box | None) -> Normaliser:
