@@ -64,3 +64,40 @@ def test_the_api_has_every_name_and_imports_torch_only_for_those_that_need_it():
         "assert all(getattr(api, name) is not None for name in late)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_listing_everything_imports_no_component():
+    program = (
+        "import sys\nfrom ebmkit.cli import group\n"
+        "try:\n    group(['list'], prog_name='ebmkit')\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        "print('LOADED', [name for name in sys.modules if name.startswith('ebmkit.components.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Langevin" in done.stdout
+    assert done.stdout.splitlines()[-1] == "LOADED []"
+
+
+def test_a_right_spec_imports_nothing_that_explains_wrong_ones():
+    program = (
+        "import sys, ebmkit; ebmkit.load_spec('quickstart'); print('ebmkit.language.pydantic_errors' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("words", [["validate", "quickstart"], ["validate", "no such spec"], ["list"]], ids=" ".join)
+def test_the_collector_works_again_after_a_spec_was_read(words):
+    import gc
+
+    from click.testing import CliRunner
+
+    from ebmkit.cli import group
+
+    CliRunner().invoke(group, words)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        CliRunner().invoke(group, words)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ebmkit.contracts.version import __version__
-from ebmkit.errors.base import EbmkitError, Mistakes
+
+if TYPE_CHECKING:
+    from ebmkit.errors.base import EbmkitError, Mistakes
 
 #: Verb -> what it does, in the order of the help. The verb's file has its name.
 VERBS = {
@@ -88,10 +91,9 @@ class Verbs(click.Group):
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except Mistakes as several:
-            return self._fail(context, several.mistakes, several.exit_status)
-        except EbmkitError as mistake:
-            return self._fail(context, [mistake], mistake.exit_status)
+        except _kinds_of_mistakes() as error:  # evaluated when something is raised: `--help` does not import them
+            mistakes = getattr(error, "mistakes", [error])
+            return self._fail(context, mistakes, error.exit_status)
         except KeyboardInterrupt as error:  # click would exit with 1
             number = getattr(error, "number", signal.SIGINT)
             click.echo("interrupted" if number == signal.SIGINT else "terminated", err=True)
@@ -119,6 +121,12 @@ class Verbs(click.Group):
         context.exit(status)
 
 
+def _kinds_of_mistakes() -> tuple[type[Mistakes], type[EbmkitError]]:
+    from ebmkit.errors.base import EbmkitError, Mistakes
+
+    return Mistakes, EbmkitError
+
+
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -140,3 +148,5 @@ def main() -> None:
     except BrokenPipeError:  # `ebmkit list | head`
         sys.stderr.close()
         sys.exit(141)
+    finally:
+        gc.freeze()  # the process ends: to look for garbage once more takes as long as to check a spec

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from shlex import quote
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -29,12 +28,11 @@ from ebmkit.errors.schema import (
 )
 from ebmkit.errors.source import Path
 from ebmkit.errors.text import TooLarge
-from ebmkit.language.pydantic_errors import FOUND, Found, translate
+from ebmkit.language.found import FOUND, Found
 from ebmkit.language.sections import Spec
 from ebmkit.language.text import MAX_DEPTH, Node, show
 from ebmkit.registry.registry import Registry
-from ebmkit.registry.spelling import nearest
-from ebmkit.registry.words import a
+from ebmkit.registry.spelling import a, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -121,6 +119,8 @@ class _Checker:
                 self.absent_plugins.add(namespace)
 
     def _unmet(self, namespace: str, text: str) -> EbmkitError | None:
+        from shlex import quote
+
         from packaging.requirements import InvalidRequirement, Requirement
         from packaging.utils import canonicalize_name
 
@@ -214,6 +214,8 @@ class _Checker:
         try:
             return _adapter(cast("Hashable", cls)).validate_json(json.dumps(parameters), context=self)
         except ValidationError as error:
+            from ebmkit.language.pydantic_errors import translate  # most specs are right
+
             raise ValidationError.from_exception_data(
                 owner,
                 [

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+#: Names that lead to no other folder: no part is empty or begins with a dot.
+_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 
 
 def folder() -> Path:
@@ -20,4 +24,10 @@ def names() -> list[str]:
 
 def find(name: str) -> Path | None:
     """The file of a packaged spec. Only listed names are found, so `../` leads nowhere."""
-    return folder() / f"{name}.yaml" if name in names() else None
+    if not _NAME.fullmatch(name):
+        return None
+    path = folder() / f"{name}.yaml"
+    try:
+        return path if path.is_file() else None
+    except OSError:  # a name that the system refuses, because it is too long for example
+        return None

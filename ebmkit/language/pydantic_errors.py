@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
@@ -13,20 +12,10 @@ from ebmkit.contracts.component import Component
 from ebmkit.errors.base import MOST, EbmkitError
 from ebmkit.errors.schema import MissingKey, OutOfBounds, Refused, UnknownKey, UnknownParameter, WrongType
 from ebmkit.errors.source import Path
+from ebmkit.language.found import FOUND, Found
 from ebmkit.language.text import show
 from ebmkit.registry import words as describe
 from ebmkit.registry.spelling import nearest
-
-#: Under this name a pydantic error carries ours, or None where it was filed elsewhere.
-FOUND = "found"
-
-
-@dataclass(frozen=True)
-class Found:
-    """A mistake on its way to its place, and whether that is the key rather than the value."""
-
-    mistake: EbmkitError
-    at_key: bool = False
 
 
 def translate(error: ValidationError, cls: type[Any], value: Any, owner: str) -> Iterator[tuple[Path, Found | None]]:

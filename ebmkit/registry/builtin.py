@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ebmkit.registry.first_sentence import first_sentence
 from ebmkit.registry.hookspecs import hookimpl
 from ebmkit.registry.registry import Offer
 
@@ -67,7 +69,12 @@ COMPONENTS = {
 def ebmkit_components() -> Sequence[Offer]:
     """An offer for each name above."""
     return [
-        Offer(kind, name, partial(_load, f"ebmkit.components.{folder}.{name}", name))
+        Offer(
+            kind,
+            name,
+            load=partial(_load, f"ebmkit.components.{folder}.{name}", name),
+            summarise=partial(_summarise, folder, name),
+        )
         for kind, (folder, names) in COMPONENTS.items()
         for name in names.split()
     ]
@@ -78,6 +85,10 @@ def _load(module: str, name: str) -> type[Component]:
     classes = [value for value in vars(import_module(module)).values() if isinstance(value, type)]
     (cls,) = [cls for cls in classes if cls.__module__ == module and vars(cls).get("component_name") == name]
     return cls
+
+
+def _summarise(folder: str, name: str) -> str | None:
+    return first_sentence(Path(__file__).parents[1] / "components" / folder / f"{name}.py", name)
 
 
 @hookimpl

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS
 from ebmkit.errors.schema import UnknownComponent
-from ebmkit.registry.spelling import did_you_mean
-from ebmkit.registry.words import a
+from ebmkit.registry.spelling import a, did_you_mean
 
 if TYPE_CHECKING:
     from ebmkit.registry.loading import Plugins
@@ -25,6 +24,8 @@ class Offer:
     kind: str
     name: str
     load: Callable[[], type[Component]]
+    #: The first sentence of its docstring, if that can be had without importing it.
+    summarise: Callable[[], str | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Entry:
     name: str  # as a spec writes it: `langevin`, `itakura.itakura_saito`
     plugin: str
     load: Callable[[], type[Component]]
+    summarise: Callable[[], str | None] | None = None
 
     @property
     def cls(self) -> type[Component]:
@@ -43,6 +45,8 @@ class Entry:
     @property
     def summary(self) -> str:
         """The first sentence of its docstring."""
+        if self.summarise is not None and (known := self.summarise()) is not None:
+            return known
         return (inspect.getdoc(self.cls) or "").split("\n\n")[0].replace("\n", " ")
 
 
@@ -55,7 +59,7 @@ class Registry:
         self._prefixes: dict[type[Component], str] = {}
         self._namespaces: set[str] = set()
         for offer in plugins.builtin:
-            self._entries[offer.kind, offer.name] = Entry(offer.kind, offer.name, "ebmkit", offer.load)
+            self._entries[offer.kind, offer.name] = Entry(offer.kind, offer.name, "ebmkit", offer.load, offer.summarise)
         for namespace in plugins.loaded:  # files that were named on the command line
             self.load(namespace)
 

@@ -1,4 +1,4 @@
-"""Did you mean ...?"""
+"""Words of messages: did you mean ...?, `a` or `an`."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     by_lower = {candidate.lower().replace("-", "_"): candidate for candidate in known}
     found = get_close_matches(word.lower().replace("-", "_"), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None
+
+
+def a(noun: str) -> str:
+    """`a sampler`, `an objective`."""
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

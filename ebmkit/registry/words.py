@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import annotated_types as at
 
 from ebmkit.contracts.component import Component
+from ebmkit.registry.spelling import a
 
 _PLAIN = {
     int: ("an integer", "integers"),
@@ -60,11 +61,6 @@ def words(hint: Any, *, plural: bool = False) -> str:
     if hint in _PLAIN:
         return _PLAIN[hint][plural]
     return "mappings" if plural else "a mapping"  # a section
-
-
-def a(noun: str) -> str:
-    """`a sampler`, `an objective`."""
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def bounds(metadata: tuple[Any, ...]) -> list[str]:
