@@ -38,6 +38,7 @@ from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.view import View
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.registry.hookspecs import API_VERSION, hookimpl
+from ebmkit.registry.offer import Offer
 
 if TYPE_CHECKING:
     from ebmkit.chains.chain import run_chain
@@ -73,6 +74,7 @@ __all__ = [
     "Model",
     "Noise",
     "Objective",
+    "Offer",
     "Optimizer",
     "Panel",
     "Sampler",

@@ -30,9 +30,14 @@ class Plan:
     hash: str
     #: The merged tree with the place of every value.
     tree: Node
-    #: Those that the spec names, and the hooks of these and of ebmkit itself.
+    #: Those that the spec names, and pluggy's manager of the hooks of these and of ebmkit itself.
     plugins: tuple[LoadedPlugin, ...]
-    hooks: pluggy.HookRelay
+    manager: pluggy.PluginManager
+
+    @property
+    def hooks(self) -> pluggy.HookRelay:
+        """The hooks by name."""
+        return self.manager.hook
 
     def place(self, path: Path) -> Place:
         """Where the value at `path` was written, or for a default the nearest thing around it."""

@@ -37,7 +37,7 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
         hash=_hash(checked, registry),
         tree=checked.tree,
         plugins=tuple(registry.plugins.loaded.values()),
-        hooks=registry.plugins.manager.hook,
+        manager=registry.plugins.manager,
     )
 
 

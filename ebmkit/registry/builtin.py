@@ -1,7 +1,7 @@
 """The built-in components. One word registers one: the name, which is also the name of its file.
 
-They go through the same hook as those of plugins, as offers that are imported when a spec asks for them: there are
-many, and `ebmkit validate` needs few.
+They go through the same hook and the same validation as those of plugins, as offers that are imported when a spec
+names them: there are many, and `ebmkit validate` needs few. The panels of the report are in `report/panels/builtin.py`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from ebmkit.registry.first_sentence import first_sentence
 from ebmkit.registry.hookspecs import hookimpl
-from ebmkit.registry.registry import Offer
+from ebmkit.registry.offer import Offer
 
 if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
-    from ebmkit.contracts.panel import Panel
-    from ebmkit.contracts.view import View
 
 #: Kind -> its folder, and the names in it.
 COMPONENTS = {
@@ -89,11 +87,3 @@ def _load(module: str, name: str) -> type[Component]:
 
 def _summarise(folder: str, name: str) -> str | None:
     return first_sentence(Path(__file__).parents[1] / "components" / folder / f"{name}.py", name)
-
-
-@hookimpl
-def ebmkit_report_panels(view: View) -> Sequence[Panel]:
-    """The pictures of every run."""
-    from ebmkit.report.panels.builtin import builtin_panels
-
-    return builtin_panels(view)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
     from ebmkit.contracts.panel import Panel
     from ebmkit.contracts.view import View
+    from ebmkit.registry.offer import Offer
 
 #: Version of everything in `ebmkit.api`. A plugin may state the one it was written for as `EBMKIT_API = 1`.
 API_VERSION = 1
@@ -24,8 +25,11 @@ hookimpl = pluggy.HookimplMarker("ebmkit")
 
 
 @hookspec
-def ebmkit_components() -> Sequence[type[Component]]:  # type: ignore[empty-body]
-    """The components of this plugin. A module without this hook offers every `@component` class of its package."""
+def ebmkit_components() -> Sequence[type[Component] | Offer]:  # type: ignore[empty-body]
+    """The components of this plugin: classes, or an `Offer` for each that is to be imported when a spec names it.
+
+    A module without this hook offers every `@component` class of its package.
+    """
 
 
 @hookspec

@@ -16,20 +16,27 @@ from ebmkit.errors.schema import PluginBroken, PluginMissing
 from ebmkit.errors.source import Place, Source
 from ebmkit.registry import builtin, hookspecs
 from ebmkit.registry.spelling import did_you_mean
+from ebmkit.registry.validation import Unusable, digest, import_plugin, register
 
 if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
     from ebmkit.registry.discovery import Plugin
+    from ebmkit.registry.offer import Offer
 
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """A plugin that was imported and shook hands."""
+    """A plugin that was imported and keeps the rules."""
 
     plugin: Plugin
     module: str
-    components: tuple[type[Component], ...]
+    offers: tuple[Offer, ...]
     sha256: str
+
+    @property
+    def components(self) -> tuple[type[Component], ...]:
+        """Its components, all of them imported. Raises PluginBroken if one does not keep the rules."""
+        return tuple(offer.load() for offer in self.offers)
 
 
 class Plugins:
@@ -38,8 +45,7 @@ class Plugins:
     def __init__(self, files: Sequence[str] = ()) -> None:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
-        self.manager.register(builtin, "ebmkit")
-        (self.builtin,) = self.manager.hook.ebmkit_components()  # nobody else is registered yet
+        self.builtin = register(self.manager, builtin, "ebmkit")
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
         self._found: dict[str, Plugin] | None = None
@@ -66,15 +72,13 @@ class Plugins:
                     f"the file '{name}' and '{taken.distribution}' both claim the namespace '{plugin.namespace}'",
                     help="rename the file",
                 )
-            self.load(plugin.namespace)
+            self._load_whole(plugin.namespace)
         except EbmkitError as error:
             error.place = place
             raise
 
     def load(self, namespace: str) -> LoadedPlugin:
         """Import one plugin and check it. Raises PluginMissing or PluginBroken with the reason; never anything else."""
-        from ebmkit.registry.validation import Unusable
-
         if namespace in self.loaded:
             return self.loaded[namespace]
         plugin = self.found().get(namespace)
@@ -102,17 +106,28 @@ class Plugins:
             if plugin.disabled:
                 continue
             try:
-                self.load(namespace)
+                self._load_whole(namespace)
             except PluginBroken as error:
                 broken.append(error)
         return broken
 
+    def _load_whole(self, namespace: str) -> None:
+        """Load a plugin with all its components, those too that it offers to import later."""
+        loaded = self.load(namespace)
+        try:
+            _ = loaded.components
+        except PluginBroken as error:
+            self._failed[namespace] = str(error.__cause__)
+            del self.loaded[namespace]
+            raise
+
     def _broken(self, plugin: Plugin) -> PluginBroken:
-        reason = self._failed[plugin.namespace]
-        return PluginBroken(f"plugin '{plugin.namespace}' ({plugin.distribution}) cannot be used: {reason}")
+        return PluginBroken(f"{_name(plugin)} cannot be used: {self._failed[plugin.namespace]}")
 
     def _join(self, plugin: Plugin) -> LoadedPlugin:
-        from ebmkit.registry.validation import digest, import_plugin, register
-
         module = import_plugin(plugin)
-        return LoadedPlugin(plugin, module.__name__, register(self.manager, module), digest(module))
+        return LoadedPlugin(plugin, module.__name__, register(self.manager, module, _name(plugin)), digest(module))
+
+
+def _name(plugin: Plugin) -> str:
+    return f"plugin '{plugin.namespace}' ({plugin.distribution})"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.component import Component
@@ -15,17 +14,7 @@ from ebmkit.registry.spelling import a, did_you_mean
 
 if TYPE_CHECKING:
     from ebmkit.registry.loading import Plugins
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A component that is imported when somebody asks for it."""
-
-    kind: str
-    name: str
-    load: Callable[[], type[Component]]
-    #: The first sentence of its docstring, if that can be had without importing it.
-    summarise: Callable[[], str | None] | None = None
+    from ebmkit.registry.offer import Offer
 
 
 @dataclass(frozen=True)
@@ -56,15 +45,13 @@ class Registry:
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
         self._entries: dict[tuple[str, str], Entry] = {}
-        self._prefixes: dict[type[Component], str] = {}
         self._namespaces: set[str] = set()
-        for offer in plugins.builtin:
-            self._entries[offer.kind, offer.name] = Entry(offer.kind, offer.name, "ebmkit", offer.load, offer.summarise)
+        self._add(plugins.builtin, "ebmkit")
         for namespace in plugins.loaded:  # files that were named on the command line
             self.load(namespace)
 
     def find(self, kind: str, name: str) -> type[Component]:
-        """The class behind a name. Raises UnknownComponent, PluginMissing or PluginBroken, without a place."""
+        """The class that has this name. Raises UnknownComponent, PluginMissing or PluginBroken, without a place."""
         if "." in name:
             self.load(name.partition(".")[0])
         entry = self._entries.get((kind, name))
@@ -75,13 +62,13 @@ class Registry:
     def load(self, namespace: str) -> None:
         """Make the components of one plugin known."""
         if namespace not in self._namespaces:
-            loaded = self.plugins.load(namespace)
+            self._add(self.plugins.load(namespace).offers, namespace, f"{namespace}.")
             self._namespaces.add(namespace)
-            for cls in loaded.components:
-                name = f"{namespace}.{cls.component_name}"
-                load = partial(_loaded, cls)
-                self._entries[cls.component_kind, name] = Entry(cls.component_kind, name, namespace, load)
-                self._prefixes[cls] = f"{namespace}."
+
+    def _add(self, offers: Iterable[Offer], plugin: str, prefix: str = "") -> None:
+        for offer in offers:
+            name = prefix + offer.name
+            self._entries[offer.kind, name] = Entry(offer.kind, name, plugin, offer.load, offer.summarise)
 
     def load_all(self) -> list[Any]:
         """Make the components of all plugins known; returns the errors of those that are broken."""
@@ -101,7 +88,9 @@ class Registry:
 
     def name_of(self, cls: type[Component]) -> str:
         """The name under which a spec asks for this class; built-ins carry no prefix."""
-        return self._prefixes.get(cls, "") + cls.component_name
+        kind, name = cls.component_kind, cls.component_name
+        alike = [entry for entry in self._entries.values() if entry.kind == kind and entry.name.endswith(f".{name}")]
+        return next((entry.name for entry in alike if entry.cls is cls), name)
 
     def _unknown(self, kind: str, name: str) -> UnknownComponent:
         other = [known for known, known_name in self._entries if known_name == name]
@@ -112,7 +101,3 @@ class Registry:
             label=did_you_mean(name, self.names(kind)),
             help=f"'ebmkit list {kind}' shows all of them",
         )
-
-
-def _loaded(cls: type[Component]) -> type[Component]:
-    return cls

@@ -1,24 +1,27 @@
-"""Importing a plugin and finding out whether it keeps the rules."""
+"""Importing a plugin and finding out whether it keeps the rules. The built-in components keep the same ones."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import importlib.util
 import inspect
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pluggy
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS
+from ebmkit.errors.schema import PluginBroken
 from ebmkit.registry import hookspecs
-from ebmkit.registry.discovery import Plugin
 from ebmkit.registry.hookspecs import API_VERSION, hookimpl
+from ebmkit.registry.offer import Offer
 from ebmkit.registry.spelling import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from ebmkit.registry.discovery import Plugin
 
 
 class Unusable(Exception):
@@ -60,8 +63,8 @@ def import_plugin(plugin: Plugin) -> ModuleType:
     return module
 
 
-def register(manager: pluggy.PluginManager, module: ModuleType) -> tuple[type[Component], ...]:
-    """Hand the plugin to pluggy, and take it back if it does not keep the rules."""
+def register(manager: pluggy.PluginManager, module: ModuleType, owner: str) -> tuple[Offer, ...]:
+    """Hand the plugin to pluggy, and take it back if it does not keep the rules. Messages call it `owner`."""
     parts: list[Any] = [module]
     if not hasattr(module, "ebmkit_components"):
         parts.append(_Implicit(module))
@@ -69,7 +72,7 @@ def register(manager: pluggy.PluginManager, module: ModuleType) -> tuple[type[Co
         for part in parts:
             manager.register(part)
             _check_hooks(manager, part)
-        return _components(manager, parts[-1])
+        return _offers(manager, parts[-1], owner)
     except BaseException as error:
         for part in parts:
             if manager.is_registered(part):
@@ -80,6 +83,8 @@ def register(manager: pluggy.PluginManager, module: ModuleType) -> tuple[type[Co
 
 
 def _import_file(plugin: Plugin) -> ModuleType:
+    import importlib.util
+
     assert isinstance(plugin.target, Path)
     name = f"ebmkit_plugin_{plugin.namespace}"
     spec = importlib.util.spec_from_file_location(name, plugin.target)
@@ -107,23 +112,57 @@ def _check_hooks(manager: pluggy.PluginManager, part: Any) -> None:
             raise Unusable(f"'{name}' lacks the marker @hookimpl")
 
 
-def _components(manager: pluggy.PluginManager, part: Any) -> tuple[type[Component], ...]:
-    (offer,) = [impl for impl in manager.hook.ebmkit_components.get_hookimpls() if impl.plugin is part]
-    offered: Any = offer.function()
-    components: tuple[type[Component], ...] = tuple(offered)
-    first: dict[tuple[str, str], type] = {}
-    for cls in components:
-        if trouble := _class_trouble(cls):
-            raise Unusable(trouble)
-        key = (cls.component_kind, cls.component_name)
-        if key in first:
-            raise Unusable(f"{first[key].__qualname__} and {cls.__qualname__} are both called {key[0]} '{key[1]}'")
-        first[key] = cls
-    return components
+def _offers(manager: pluggy.PluginManager, part: Any, owner: str) -> tuple[Offer, ...]:
+    """What a plugin offers. Classes are checked now, those that are imported later when they are."""
+    (hook,) = [impl for impl in manager.hook.ebmkit_components.get_hookimpls() if impl.plugin is part]
+    offered: Any = hook.function()
+    offers: dict[tuple[str, str], Offer] = {}
+    for item in offered:
+        offer = _later(item, owner) if isinstance(item, Offer) else _now(item)
+        if offer.kind not in KINDS:
+            raise Unusable(f"there is no kind '{offer.kind}'; {did_you_mean(offer.kind, KINDS)}".rstrip("; "))
+        if (offer.kind, offer.name) in offers:
+            raise Unusable(f"two of its components are both called {offer.kind} '{offer.name}'")
+        offers[offer.kind, offer.name] = offer
+    return tuple(offers.values())
+
+
+def _now(cls: type[Component]) -> Offer:
+    if trouble := _class_trouble(cls):
+        raise Unusable(trouble)
+    return Offer(cls.component_kind, cls.component_name, lambda: cls)
+
+
+def _later(offer: Offer, owner: str) -> Offer:
+    """The offer with a `load` that checks the class, once."""
+
+    @cache
+    def load() -> type[Component]:
+        try:
+            return _loaded(offer)
+        except Unusable as reason:
+            raise PluginBroken(f"{owner} cannot be used: {reason}") from reason
+
+    return Offer(offer.kind, offer.name, load, offer.summarise)
+
+
+def _loaded(offer: Offer) -> type[Component]:
+    what = f"{offer.kind} '{offer.name}'"
+    try:
+        cls = offer.load()
+    except Exception as error:
+        raise Unusable(f"loading {what} raised {type(error).__name__}: {error}") from error
+    if trouble := _class_trouble(cls):
+        raise Unusable(trouble)
+    if (cls.component_kind, cls.component_name) != (offer.kind, offer.name):
+        raise Unusable(f"{what} is offered, but its class is {cls.component_kind} '{cls.component_name}'")
+    return cls
 
 
 def digest(module: ModuleType) -> str:
     """SHA-256 over the module's Python files, for the run's lock."""
+    import hashlib
+
     file = Path(module.__file__ or "")
     files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
     digest = hashlib.sha256()

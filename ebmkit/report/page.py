@@ -18,8 +18,8 @@ from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
-from ebmkit.report.panels.builtin import offered_panels
 from ebmkit.report.panels.frames import Frames, draw_frames
+from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.provenance import commands, duration_of, moment, provenance
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import THEME, night

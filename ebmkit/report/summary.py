@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.panel import Panel
 from ebmkit.engine.expectations import claim_in_words, is_met
-from ebmkit.report.panels.builtin import offered_panels
+from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import BAD, FAINT, GOOD, INK, plain_matplotlib, tidy
 

@@ -16,7 +16,7 @@ from ebmkit.chains.chain import run_chain
 from ebmkit.components.samplers.reverse_time import times
 from ebmkit.engine.sampling import view_of
 from ebmkit.report.panels import images, line, noised, plane
-from ebmkit.report.panels.builtin import offered_panels
+from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.svg import draw_svg
 from tests.report.views import view_by_hand
 

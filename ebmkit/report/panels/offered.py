@@ -1,0 +1,36 @@
+"""All panels of a run: those of ebmkit, then those of plugins."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from ebmkit.contracts.panel import Panel
+from ebmkit.report.panels import builtin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pluggy import HookImpl
+
+    from ebmkit.engine.run_view import RunView
+
+
+def offered_panels(view: RunView) -> list[Panel]:
+    """What the page of this run shows."""
+    plan = view.plan
+    if not plan.manager.is_registered(builtin):  # here, because the registry comes before the report
+        plan.manager.register(builtin, "ebmkit.report")
+    return [panel for hook in plan.hooks.ebmkit_report_panels.get_hookimpls() for panel in _offer(hook, view)]
+
+
+def _offer(hook: HookImpl, view: RunView) -> list[Panel]:
+    """The panels of one plugin. If its hook fails, one that says so."""
+    try:
+        return list(cast("list[Panel]", hook.function(**dict.fromkeys(hook.argnames, view))))
+    except (Exception, SystemExit) as error:
+        title = f"Panels of plugin '{hook.plugin_name}'"
+        return [Panel(hook.plugin_name, title, partial(_fail, error=error), wide=True)]
+
+
+def _fail(axes: Axes, view: RunView, error: BaseException) -> None:
+    raise error
