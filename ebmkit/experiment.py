@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.world import require_one_process
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
 
@@ -28,6 +29,7 @@ def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: st
     """
     from ebmkit.engine import session  # imports torch
 
+    require_one_process()
     plan = spec if isinstance(spec, Plan) else load_spec(spec)
     return session.run(plan, runs_dir=runs_dir)
 
@@ -36,6 +38,7 @@ def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow
     """Go on with an interrupted run, silently, from its last sound checkpoint. `plugins` names files of code."""
     from ebmkit.engine import session
 
+    require_one_process()
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
     return session.resume(plan, Path(folder), allow_drift=allow_drift)
 

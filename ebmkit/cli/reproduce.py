@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument, watch_options
+from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import NotReproduced
 
@@ -22,6 +23,7 @@ from ebmkit.errors.running import NotReproduced
 @error_options
 def command(run: Path, runs_dir: Path, allow_drift: bool, plugins: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     """Make RUN again from its resolved spec, and compare weights, numbers and samples bit for bit."""
+    refuse_several_processes()
     if read_summary(run)["status"] != "finished":
         raise click.UsageError(f"{run} is not finished: 'ebmkit resume {run}' goes on with it")
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, limit_options, load_plan, plugin_option, run_argument, watch_options
+from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.base import Mistakes
 
@@ -31,6 +32,7 @@ def command(
 
     Refused when spec, plugins, data, versions, device or threads are not those the run was begun with.
     """
+    refuse_several_processes()
     if read_summary(run)["status"] == "finished":
         click.echo(f"{run} is finished", err=True)
         return

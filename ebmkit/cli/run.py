@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ebmkit.cli.common import limit_options, load_plan, spec_options, watch_options
+from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
 
@@ -44,6 +45,7 @@ def command(
 
     SPEC is a file, `-` for standard input, or the name of a packaged spec such as `quickstart`.
     """
+    refuse_several_processes()
     wanted = [Source("--device", f"device={device}")] if device else []
     plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ebmkit.cli.common import change_options, error_options, load_plan, plugin_option, run_folder
+from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.run import carry_out, runs_dir_option
 from ebmkit.errors.source import Source
 
@@ -93,6 +94,7 @@ def command(
 
     With --out they go to a file. Without, a spec is carried out as 'ebmkit run' does, with a folder and a report.
     """
+    refuse_several_processes()
     asked = Asked(label, inpaint, denoise, sigma)
     _check_files(out, plot, force)
     _check_options(asked, out, count, seed)
