@@ -11,28 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from annotated_types import Ge, Gt, Interval, Le, Len, Lt, MinLen
 
+from ebmkit.contracts import kinds
 from ebmkit.contracts.component import component, section
 from ebmkit.contracts.context import Context
-from ebmkit.contracts.kinds import (
-    Bregman,
-    Data,
-    Dataset,
-    Event,
-    Init,
-    Loss,
-    Metric,
-    Model,
-    Noise,
-    Objective,
-    Optimizer,
-    Sampler,
-    Schedule,
-    Space,
-    State,
-    StepInfo,
-    Tracker,
-)
-from ebmkit.contracts.kinds.data import Split
+from ebmkit.contracts.kinds import *  # noqa: F403
 from ebmkit.contracts.lazy import LazyModule, torch
 from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.view import View
@@ -50,41 +32,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "API_VERSION",
-    "Bregman",
     "Conditional",
     "ConditionalDensity",
     "Contest",
     "Context",
-    "Data",
-    "Dataset",
     "Density",
     "EnvironmentLacks",
-    "Event",
     "Ge",
     "Gt",
-    "Init",
     "Interval",
     "LazyModule",
     "Le",
     "Len",
-    "Loss",
     "Lt",
-    "Metric",
     "MinLen",
-    "Model",
-    "Noise",
-    "Objective",
     "Offer",
-    "Optimizer",
     "Panel",
-    "Sampler",
-    "Schedule",
-    "Space",
-    "Split",
     "Starts",
-    "State",
-    "StepInfo",
-    "Tracker",
     "View",
     "component",
     "hookimpl",
@@ -92,6 +56,9 @@ __all__ = [
     "section",
     "torch",
 ]
+
+if not TYPE_CHECKING:  # type checkers take what the import with a star gives
+    __all__ += kinds.__all__  # every kind, and the types that its methods are given and return
 
 _WITH_TORCH = {
     "Conditional": "ebmkit.components.models.nets.conditional",

@@ -7,32 +7,16 @@ import json
 import click
 
 from ebmkit.cli.common import KindType, error_options, full_registry, plugin_option
-
-KINDS = [
-    "data",
-    "model",
-    "objective",
-    "sampler",
-    "init",
-    "noise",
-    "schedule",
-    "bregman",
-    "metric",
-    "optimizer",
-    "tracker",
-]  # written out, so that completion and --help import nothing
+from ebmkit.contracts.kinds import KINDS
 
 
-@click.command("list")
+@click.command("list", epilog=f"The kinds: {', '.join(KINDS)}.")
 @click.argument("kind", required=False, type=KindType(KINDS), metavar="[KIND]")
 @click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
 @plugin_option
 @error_options
 def command(kind: str | None, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """List the components of KIND, or all of them, those of installed plugins too.
-
-    The kinds: data, model, objective, sampler, init, noise, schedule, bregman, metric, optimizer, tracker.
-    """
+    """List the components of KIND, or all of them, those of installed plugins too."""
     entries = full_registry(plugins).entries(kind)
     if as_json:
         objects = [{"kind": e.kind, "name": e.name, "plugin": e.plugin, "summary": e.summary} for e in entries]

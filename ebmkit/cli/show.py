@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ebmkit.cli.common import KindType, error_options, plugin_option
-from ebmkit.cli.list import KINDS
+from ebmkit.contracts.kinds import KINDS
 
 if TYPE_CHECKING:
     from ebmkit.language.reference import Page

@@ -50,7 +50,7 @@ class Component:
 
 
 def is_kind(cls: type) -> bool:
-    """True for the eleven kinds themselves, False for the components beneath them."""
+    """True for a kind itself, False for a component of it."""
     return "component_kind" in cls.__dict__
 
 

@@ -53,13 +53,6 @@ def test_list_as_json_is_an_array_of_objects():
     assert {row["kind"] for row in json.loads(ebmkit("list", "sampler", "--json").stdout)} == {"sampler"}
 
 
-def test_list_knows_every_kind():
-    from ebmkit.cli.list import KINDS as WRITTEN_OUT
-    from ebmkit.contracts.kinds import KINDS
-
-    assert list(WRITTEN_OUT) == list(KINDS)
-
-
 def test_show_prints_formula_parameters_reference_and_example():
     shown = ebmkit("show", "sampler", "langevin").output
     for words in ("x' = x - step_size dE/dx", "step_size: a number, greater than 0", "Reference", "Example"):

@@ -1,40 +1,37 @@
-"""The eleven kinds: one contract a file, each short enough to read before writing a component."""
+"""The kinds: one contract a file, each short enough to read before writing a component.
 
-from ebmkit.contracts.kinds.bregman import Bregman
-from ebmkit.contracts.kinds.data import Data, Dataset
-from ebmkit.contracts.kinds.init import Init
-from ebmkit.contracts.kinds.metric import Metric
-from ebmkit.contracts.kinds.model import Event, Model, Space
-from ebmkit.contracts.kinds.noise import Noise
-from ebmkit.contracts.kinds.objective import Loss, Objective
-from ebmkit.contracts.kinds.optimizer import Optimizer
-from ebmkit.contracts.kinds.sampler import Sampler, State, StepInfo
-from ebmkit.contracts.kinds.schedule import Schedule
-from ebmkit.contracts.kinds.tracker import Tracker
+A new kind is a file here and a line below: the verbs, the schema, the checks and `ebmkit.api` take their lists from it.
+"""
 
-#: In the order in which people meet them.
-KINDS = {
-    kind.component_kind: kind
-    for kind in (Data, Model, Objective, Sampler, Init, Noise, Schedule, Bregman, Metric, Optimizer, Tracker)
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from ebmkit.contracts.component import Component as _Component
+from ebmkit.contracts.component import is_kind as _is_kind
+
+# In the order in which people meet them, which every list of kinds keeps; `as` marks what is exported.
+# isort: off
+from ebmkit.contracts.kinds.data import Data as Data, Dataset as Dataset, Split as Split
+from ebmkit.contracts.kinds.model import Event as Event, Model as Model, Space as Space
+from ebmkit.contracts.kinds.objective import Loss as Loss, Objective as Objective
+from ebmkit.contracts.kinds.sampler import Sampler as Sampler, State as State, StepInfo as StepInfo
+from ebmkit.contracts.kinds.init import Init as Init
+from ebmkit.contracts.kinds.noise import Noise as Noise
+from ebmkit.contracts.kinds.schedule import Schedule as Schedule
+from ebmkit.contracts.kinds.bregman import Bregman as Bregman
+from ebmkit.contracts.kinds.metric import Metric as Metric
+from ebmkit.contracts.kinds.optimizer import Optimizer as Optimizer
+from ebmkit.contracts.kinds.tracker import Tracker as Tracker
+# isort: on
+
+_HERE = {name: value for name, value in globals().items() if not name.startswith("_")}
+
+#: The name of a kind, as in `ebmkit list KIND` -> its contract.
+KINDS: dict[str, type[_Component]] = {
+    value.component_kind: value
+    for value in _HERE.values()
+    if isinstance(value, type) and issubclass(value, _Component) and _is_kind(value)
 }
 
-__all__ = [
-    "KINDS",
-    "Bregman",
-    "Data",
-    "Dataset",
-    "Event",
-    "Init",
-    "Loss",
-    "Metric",
-    "Model",
-    "Noise",
-    "Objective",
-    "Optimizer",
-    "Sampler",
-    "Schedule",
-    "Space",
-    "State",
-    "StepInfo",
-    "Tracker",
-]
+if not _TYPE_CHECKING:  # type checkers read the lines above
+    __all__ = [name for name, value in _HERE.items() if not isinstance(value, _ModuleType)]
