@@ -36,13 +36,8 @@ all_samplers = pytest.mark.parametrize(
 
 
 @pytest.fixture(autouse=True)
-def _precise():
-    before, threads = torch.get_default_dtype(), torch.get_num_threads()
-    torch.set_default_dtype(torch.float64)
-    torch.set_num_threads(1)
-    yield
-    torch.set_default_dtype(before)
-    torch.set_num_threads(threads)
+def _precise(precise):
+    pass
 
 
 def badly_scaled(event=(10,), decades=4):
@@ -353,3 +348,20 @@ def test_what_is_found_is_the_mean_of_what_was_tried():
         log_mean += t**-0.75 * (log_step - log_mean)
     assert float(state.step_size.log()) == pytest.approx(log_mean, rel=1e-12)
     assert abs(float(tried[-1].log()) - log_mean) > 0.01
+
+
+def test_draws_come_from_a_chain_that_no_longer_changes():
+    """Behind its warm-up, to the last bit."""
+    module, x = Gaussian(mean=(0.0, 1.0), covariance=(0.1, 2.0)).build((2,)), torch.zeros(8, 2)
+    sampler = HMC(leapfrog_steps=3)
+    draws = run_chains(sampler, module, x, generator(1), draws=5, thin=2, burn_in=3, warmup=40)
+    with frozen(module) as energy:
+        rng = generator(1)
+        state, _ = warm_up(sampler, energy, sampler.init(energy, x, rng), rng, 40)
+        assert state.step_size.equal(draws.tuning["step_size"])
+        kept = []
+        for step in range(1, 3 + 5 * 2 + 1):
+            state, _ = sampler.step(energy, state, rng)
+            if step > 3 and (step - 3) % 2 == 0:
+                kept.append(state.x)
+    assert torch.stack(kept, 1).equal(draws.x)

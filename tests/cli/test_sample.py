@@ -369,3 +369,10 @@ def test_an_interrupted_inpainting_leaves_no_file(given):
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(Path().iterdir()) == before
+
+
+def test_sample_knows_the_formats_that_can_be_written():
+    from ebmkit.cli.sample import FLAT
+    from ebmkit.storage.export import FORMATS
+
+    assert tuple(FORMATS) == FLAT

@@ -7,16 +7,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
 
 from ebmkit.cli import VERBS, group
-
-
-def ebmkit(*words, status=0, **options):
-    done = CliRunner().invoke(group, list(words), prog_name="ebmkit", **options)
-    assert done.exit_code == status, done.output + repr(done.exception)
-    return done
-
+from ebmkit.language.text import MAX_BYTES
+from tests.cli.typed import ebmkit
+from tests.language.specs import SMALL
 
 WRONG = "ebmkit: 1\nmodel: {use: mlp, hiden: [3]}\ndata: two_moons\nsampler: langevin\n"
 
@@ -246,3 +241,26 @@ def test_why_follows_a_reference_to_what_is_shared(tmp_path):
     assert "how many levels there are" in shown
     shown = ebmkit("resolve", str(spec), "--why", "sampler.schedule.sigma_min").output
     assert "default of schedule 'geometric'" in shown
+
+
+def test_standard_input_has_the_same_bound():
+    assert "E002" in ebmkit("validate", "-", input=b"#" * (MAX_BYTES + 1), status=2).stderr
+
+
+def test_a_folder_does_not_hide_a_packaged_spec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quickstart").mkdir()
+    ebmkit("validate", "quickstart")
+
+
+def test_why_explains_the_parameter_of_a_part_and_not_a_section_of_the_same_name(tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text(SMALL + "parts: {m: {use: mmd, samples: 500}}\nevaluate: [$m]\n")
+    assert "the run folder keeps" not in ebmkit("resolve", str(path), "--why", "parts.m.samples").output
+
+
+def test_a_device_flag_wins_and_is_blamed_under_its_own_name(tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text(SMALL)
+    done = ebmkit("run", str(path), "--set", "device=cpu", "--device", "nonsense", status=2)
+    assert "--> --device:1:8" in done.stderr

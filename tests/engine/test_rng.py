@@ -1,8 +1,7 @@
-from __future__ import annotations
+"""Random streams: one for each purpose, the same everywhere."""
 
 import torch
 
-from ebmkit.engine.batches import Batches
 from ebmkit.engine.rng import Streams
 
 CPU = torch.device("cpu")
@@ -24,24 +23,3 @@ def test_drawing_from_one_stream_leaves_another_where_it_is():
     expected = torch.randn(5, generator=streams.generator("a"))
     torch.randn(1000, generator=streams.generator("b"))
     assert torch.equal(torch.randn(5, generator=streams.generator("a")), expected)
-
-
-def test_an_epoch_visits_every_point_once_and_the_next_in_another_order():
-    data = torch.arange(12.0)
-    batches = Batches(data, 4, Streams(0, CPU), "train", CPU)
-    first, second = (torch.cat([batches.at(step) for step in steps]) for steps in ([1, 2, 3], [4, 5, 6]))
-    assert first.sort().values.equal(data)
-    assert second.sort().values.equal(data)
-    assert not first.equal(second)
-
-
-def test_the_position_is_the_step_alone():
-    data = torch.randn(10, 2)
-    running, resumed = Batches(data, 4, Streams(0, CPU), "train", CPU), Batches(data, 4, Streams(0, CPU), "train", CPU)
-    seen = [running.at(step) for step in range(1, 8)]
-    assert resumed.at(6).equal(seen[5])
-    assert resumed.at(3).equal(seen[2])
-
-
-def test_data_smaller_than_a_batch_are_one_batch():
-    assert len(Batches(torch.randn(5, 2), 64, Streams(0, CPU), "train", CPU).at(9)) == 5

@@ -14,6 +14,8 @@ from ebmkit.errors.schema import UnknownParameter
 from ebmkit.errors.source import Place, Source
 from ebmkit.language.layers import compose
 from ebmkit.language.load import load_spec
+from tests.cli.typed import ebmkit
+from tests.language.specs import SMALL, mistakes_of
 
 
 def wrong_examples():
@@ -110,3 +112,32 @@ def test_places_survive_extends_aliases_and_flags(tmp_path):
 
 def test_compose_and_check_agree_on_the_root():
     assert compose(Source("s", "ebmkit: 1")).plain() == {"ebmkit": 1}
+
+
+def test_mistakes_are_told_file_by_file(tmp_path):
+    (tmp_path / "base.yaml").write_text("ebmkit: 1\n\n\nseed: -1\nsamples: -1\n")
+    found = mistakes_of("extends: base.yaml\nmodel: mpl\nname: ''\nsampler: x\n", tmp_path)
+    names = [mistake.place.source.name.rpartition("/")[2] for mistake in found]
+    assert names in (["base.yaml"] * 2 + ["spec.yaml"] * 3, ["spec.yaml"] * 3 + ["base.yaml"] * 2)
+
+
+def test_the_json_form_has_every_field(tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text(SMALL + "seed: 1\nseed: 3.0\n")
+    (mistake,) = json.loads(ebmkit("validate", str(path), "--format", "json", status=2).stdout)
+    assert mistake == {
+        "code": "E008",
+        "message": "key 'seed' stands twice",
+        "place": {"file": str(path), "line": 6, "column": 1, "length": 4},
+        "label": "again",
+        "other": {"file": str(path), "line": 5, "column": 1, "length": 4},
+        "other_label": "first here",
+        "help": "",
+        "exit_status": 2,
+    }
+
+
+def test_a_files_name_is_escaped_for_github(tmp_path):
+    path = tmp_path / "a,b.yaml"
+    path.write_text(SMALL + "seed: -1\n")
+    assert "a%2Cb.yaml,line=5" in ebmkit("validate", str(path), "--format", "github", status=2).stdout

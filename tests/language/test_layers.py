@@ -5,6 +5,7 @@ import pytest
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.source import Source
 from ebmkit.language.layers import compose, open_spec
+from tests.language.specs import SMALL, mistakes_of
 
 SPEC = "ebmkit: 1\nmodel: mlp\nobjective: {use: nce, noise: {use: gaussian, inflate: 2.0}}\nevaluate: [mmd, ess]\n"
 
@@ -113,3 +114,31 @@ def test_flags_that_make_no_sense_are_placed(flag, column):
 def test_a_value_of_a_flag_knows_its_column():
     tree = compose(Source("spec.yaml", SPEC), ["objective.noise={use: gaussian, inflate: x}"], [])
     assert str(tree.follow(["objective", "noise", "inflate"]).place) == "--set[1]:1:42"
+
+
+def test_a_chain_of_16_bases_is_read_and_one_of_17_is_not(tmp_path):
+    (tmp_path / "0.yaml").write_text("ebmkit: 1\n")
+    for n in range(1, 18):
+        (tmp_path / f"{n}.yaml").write_text(f"extends: {n - 1}.yaml\n")
+    assert compose(open_spec(str(tmp_path / "16.yaml"))).plain() == {"ebmkit": 1}
+    with pytest.raises(EbmkitError, match="more than 16"):
+        compose(open_spec(str(tmp_path / "17.yaml")))
+
+
+def test_a_merged_mapping_stands_where_it_was_changed(tmp_path):
+    (tmp_path / "base.yaml").write_text("ebmkit: 1\nmodel: mlp\n")
+    (tmp_path / "child.yaml").write_text("extends: base.yaml\nseed: 1\n")
+    root = compose(open_spec(str(tmp_path / "child.yaml")))
+    assert root.place.source.name.endswith("child.yaml")  # `spec.yaml` of a run folder is this file's text
+
+
+def test_a_file_wins_over_a_packaged_spec_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quickstart").write_text(SMALL)
+    assert open_spec("quickstart").text == SMALL
+
+
+def test_a_misspelt_base_is_answered_with_its_neighbour(tmp_path):
+    (tmp_path / "common.yaml").write_text(SMALL)
+    (mistake,) = mistakes_of("extends: comon.yaml\n", tmp_path)
+    assert mistake.label == "did you mean 'common.yaml'?"

@@ -64,3 +64,19 @@ def test_packaged_specs_are_right():
 
     for name in packaged.names():
         load_spec(name)
+
+
+def test_the_default_of_a_component_is_written_as_a_spec_would():
+    from ebmkit.components.optimizers.adam import Adam
+    from ebmkit.language.reference import plain_default
+
+    assert plain_default(Adam()) == "adam"
+    assert plain_default((Adam(lr=0.5),)) == [{"use": "adam", "lr": 0.5}]
+
+
+def test_a_meaning_goes_on_over_several_lines():
+    from ebmkit.language.reference import page
+    from ebmkit.language.sections import Spec
+
+    (threads,) = [parameter for parameter in page(Spec).parameters if parameter.name == "threads"]
+    assert threads.meaning.endswith("another number gives other bits.")

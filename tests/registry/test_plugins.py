@@ -11,6 +11,7 @@ import pytest
 from ebmkit.errors import EbmkitError
 from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
+from tests.cli.typed import ebmkit
 from tests.planted import GENERATOR
 
 ROOT = Path(__file__).parents[2]
@@ -200,3 +201,60 @@ def test_the_example_package_is_installed_and_trains(itakura, tmp_path):
     lock = (tmp_path / result["folder"] / "lock.yaml").read_text()
     assert "ebmkit-itakura" in lock
     assert "0.1.0" in lock
+
+
+def test_a_broken_plugin_is_tried_once(install, tmp_path):
+    install("bad", f"open({str(tmp_path / 'tries')!r}, 'a').write('x'); 1 / 0")
+    plugins = Plugins()
+    for _ in range(2):
+        with pytest.raises(EbmkitError, match="ZeroDivisionError"):
+            plugins.load("bad")
+    assert (tmp_path / "tries").read_text() == "x"
+
+
+def test_a_plugin_that_is_turned_off_is_no_trouble(install, monkeypatch):
+    install("off", "1 / 0")
+    monkeypatch.setenv("EBMKIT_DISABLE_PLUGINS", "off")
+    assert Registry(Plugins()).load_all() == []
+    (row,) = [row for row in json.loads(ebmkit("plugins", "--load", "--json").stdout) if row["namespace"] == "off"]
+    assert row["status"] == "disabled"
+
+
+def test_a_namespace_that_no_spec_could_write_is_refused(install):
+    install("Loud", GENERATOR)
+    with pytest.raises(EbmkitError, match="lower-case"):
+        Registry(Plugins()).find("bregman", "Loud.square")
+
+
+def test_requirements_are_compared_as_installers_do(install):
+    install("newer", GENERATOR, requires="EBMkit_core>=99")
+    with pytest.raises(EbmkitError, match="needs ebmkit-core>=99"):
+        Registry(Plugins()).find("bregman", "newer.square")
+
+
+def test_what_a_plugin_imports_is_not_its_own(install):
+    install("mine", "from ebmkit.components.bregman.logistic import Logistic\n" + GENERATOR)
+    assert [cls.component_name for cls in Plugins().load("mine").components] == ["square"]
+
+
+def test_an_entry_point_names_a_module(install, tmp_path):
+    module = install("mine", GENERATOR)
+    (tmp_path / "ebmkit_mine-1.0.dist-info" / "entry_points.txt").write_text(f"[ebmkit]\nmine = {module}:Square\n")
+    with pytest.raises(EbmkitError, match="must name a module"):
+        Plugins().load("mine")
+
+
+def test_ctrl_c_while_a_plugin_is_imported_is_nobodys_fault(install):
+    install("slow", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        Plugins().load("slow")
+
+
+def test_a_file_that_fails_leaves_no_module_behind(tmp_path):
+    import sys
+
+    path = tmp_path / "broken.py"
+    path.write_text("1 / 0")
+    with pytest.raises(EbmkitError):
+        Plugins([str(path)])
+    assert "ebmkit_plugin_broken" not in sys.modules

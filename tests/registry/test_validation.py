@@ -4,6 +4,7 @@ import pytest
 
 from ebmkit.errors import EbmkitError
 from ebmkit.registry.loading import Plugins
+from tests.planted import GENERATOR
 
 LADDER = '''
 from ebmkit.api import Schedule, component, torch
@@ -29,4 +30,26 @@ def test_what_the_kind_declares_may_be_set_plainly(install):
 def test_what_the_kind_does_not_declare_needs_an_annotation(install):
     install("mine", LADDER.replace("count = 3", "count = 3\n    factor = 2.0"))
     with pytest.raises(EbmkitError, match="factor has no annotation"):
+        Plugins().load("mine")
+
+
+def test_the_hash_of_a_package_covers_all_its_files_and_their_names(tmp_path):
+    from types import ModuleType
+
+    from ebmkit.registry.validation import digest
+
+    module = ModuleType("pack")
+    module.__file__ = str(tmp_path / "__init__.py")
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "inner.py").write_text("x = 1\n")
+    first = digest(module)
+    (tmp_path / "inner.py").write_text("x = 2\n")
+    second = digest(module)
+    (tmp_path / "inner.py").rename(tmp_path / "other.py")
+    assert len({first, second, digest(module)}) == 3
+
+
+def test_a_parameter_without_annotation_is_told(install):
+    install("mine", GENERATOR.replace("    def psi", "    eps = 1e-6\n\n    def psi"))
+    with pytest.raises(EbmkitError, match="eps has no annotation"):
         Plugins().load("mine")

@@ -76,7 +76,7 @@ BATTERIES: dict[str, list[Proof]] = {
         biased("hot langevin"),
         proof("components.samplers.test_langevin", "test_stationary_variance_is_the_biased_one"),
         proof("components.samplers.test_langevin", "test_clamp_keeps_positions_inside"),
-        proof("statistics.test_gaps", "test_a_clamp_does_not_bring_back_what_ran_away", (1,)),
+        proof("components.samplers.test_langevin", "test_a_clamp_does_not_bring_back_what_ran_away", (1,)),
         proof(
             "components.samplers.test_langevin",
             "test_without_noise_it_is_gradient_descent_with_a_clipped_norm",
@@ -156,7 +156,7 @@ BATTERIES: dict[str, list[Proof]] = {
         proof("statistics.test_discrete_samplers", "test_what_is_cached_is_that_of_where_the_chain_stands"),
         proof("components.samplers.test_gibbs", "test_energy_and_gradient_go_along_with_the_position", (2,)),
         proof(
-            "statistics.test_gaps",
+            "statistics.test_discrete_samplers",
             "test_flips_to_where_there_is_no_energy_are_refused_and_counted",
             (0.0, 1.0),
             math.nan,
@@ -218,7 +218,7 @@ BATTERIES: dict[str, list[Proof]] = {
         ),
         *(warm("test_short_warm_ups_end_well", steps) for steps in (20, 40, 60)),
         warm("test_a_bent_target_and_few_chains"),
-        proof("statistics.test_gaps", "test_draws_come_from_a_chain_that_no_longer_changes"),
+        proof("chains.test_warmup", "test_draws_come_from_a_chain_that_no_longer_changes"),
         warm("test_nothing_changes_behind_a_warm_up", lambda module: module.SAMPLERS["hmc"]),
         warm("test_dual_averaging_is_the_recursion_of_its_paper", to_the_letter=True),
     ],

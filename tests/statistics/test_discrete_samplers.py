@@ -482,3 +482,30 @@ def test_every_outcome_is_gone_through_once():
     torch.testing.assert_close(sum(p for _, p in found), torch.ones(2))
     P = rows(run, chains=2, states=6)
     torch.testing.assert_close(P, torch.tensor([[0.25] * 3 + [1 / 12] * 3, [1 / 6] * 6]))
+
+
+class Forbidden(nn.Module):
+    """Units that pull on each other; where all are high the energy is whatever the test says."""
+
+    def __init__(self, values, there):
+        super().__init__()
+        self.unit_values, self.there = values, there
+
+    def forward(self, x):
+        flat = x.flatten(1)
+        energy = flat.sum(1).square() / 4 - flat @ torch.linspace(-1.0, 1.5, flat.shape[1])
+        return torch.where((flat == self.unit_values[1]).all(1), self.there, energy)
+
+
+@pytest.mark.parametrize("there", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 1.0)], ids=["binary", "spin"])
+def test_flips_to_where_there_is_no_energy_are_refused_and_counted(values, there):
+    """What remains is the table without that state. A chi-square for each of six cases."""
+    module, states = Forbidden(values, there), every_state((1, 2, 2), values)[:-1]
+    pi = (-module(states)).softmax(0)
+    x = states[torch.multinomial(pi, 50_000, replacement=True, generator=generator(1))]
+    chain = run_chain(GibbsWithGradients(steps=8), module, x, generator(2), traces=True)
+    assert not bool((chain.x == values[1]).flatten(1).all(1).any())
+    assert_counts(chain.x, states, pi, comparisons=6)
+    assert 0.001 < float(chain.traces["divergence"].mean()) < 0.5
+    assert bool((chain.last.acceptance[chain.last.divergence == 1] == 0).all())

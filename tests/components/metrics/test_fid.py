@@ -9,9 +9,10 @@ import ebmkit
 from ebmkit.components.metrics import fid
 from ebmkit.components.metrics.fid import FID
 from ebmkit.contracts.extractor import Features
-from ebmkit.errors import Mistakes
+from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.maths.frechet import Fitted, fitted, frechet
 from tests.components.oracles import EVENTS, FakeView, generator, random_covariance
+from tests.language.specs import score_spec
 
 dimensions = pytest.mark.parametrize("d", [1, 2, 10])
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -249,3 +250,13 @@ def test_other_shapes_are_refused(tmp_path, data, shape):
         planned(tmp_path, data)
     words = f"features 'digits-cnn', which know images of shape (1, 8, 8), and a state has shape {shape}"
     assert words in str(caught.value)
+
+
+def test_the_name_of_a_frechet_distance_does_not_lie(tmp_path):
+    plan = score_spec(
+        data="digits",
+        model={"use": "mlp_score", "schedule": "vp", "hidden": [8]},
+        evaluate=[{"use": "fid", "samples": 5000}],
+    )
+    with pytest.raises(EbmkitError, match="1436 training points"):
+        ebmkit.run(plan, runs_dir=tmp_path)

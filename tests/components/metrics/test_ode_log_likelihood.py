@@ -261,3 +261,23 @@ def test_without_data_there_is_no_likelihood():
     run.data = lambda split: None
     with pytest.raises(ValueError, match="needs a spec with data"):
         ODELogLikelihood().measure(run)
+
+
+@pytest.mark.parametrize("schedule", [VE(sigma_max=4.0, sigma_min=0.05), VP(horizon=0.5)])
+def test_the_likelihood_begins_where_samples_begin(schedule):
+    """A network that has learnt nothing is a noised Gaussian, and the flow stretches around its mean: the law that it
+    makes of the prior is Gaussian, around the mean of the data, with a variance in proportion to that of the prior."""
+    module = MLPScore(schedule=schedule, hidden=(4,)).build((2,)).double()
+    module.meet(50 + torch.randn(500, 2, generator=generator(0), dtype=torch.float64))
+    with torch.no_grad():
+        for parameter in module.network.last.parameters():
+            parameter.zero_()
+    times = torch.tensor([schedule.earliest, schedule.horizon], dtype=torch.float64)
+    signal, noise = schedule.at(times)
+    early, late = signal.square() * module.scale.square() + noise.square()
+    variance = early * schedule.prior_std() ** 2 / late / signal[0] ** 2
+    x = 50 + torch.randn(20, 2, generator=generator(1), dtype=torch.float64)
+    exact = torch.distributions.Normal(module.center, variance.sqrt()).log_prob(x).sum(1).detach()
+    with frozen(module):
+        found = ODELogLikelihood(tolerance=1e-9).log_prob(module, x, None, None)
+    assert torch.allclose(found, exact, atol=1e-6)

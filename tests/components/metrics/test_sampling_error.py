@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+import ebmkit
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import Energy
 from ebmkit.components.metrics.sampling_error import (
@@ -213,3 +214,28 @@ def test_what_it_cannot_work_out_is_refused():
         load_spec({**spec, "model": {"use": "noised_mixture", "schedule": noise}})
     with pytest.raises(Mistakes, match="exact score of model 'noised_mixture' only"):
         load_spec({**spec, "data": "two_moons", "model": {"use": "mlp_score", "schedule": noise}})
+
+
+def test_more_than_two_modes_keep_their_mass():
+    plan = ebmkit.load_spec(
+        {
+            "ebmkit": 1,
+            "model": {
+                "use": "noised_mixture",
+                "means": [[-1], [0], [1]],
+                "schedule": {"use": "vp", "beta_min": 2.0, "beta_max": 2.0, "horizon": 3.0, "earliest": 0.1},
+            },
+            "sampler": {
+                "use": "reverse_sde",
+                "schedule": {"use": "vp", "beta_min": 2.0, "beta_max": 2.0, "horizon": 3.0, "earliest": 0.1},
+                "steps": 5,
+                "spacing": "time",
+            },
+            "samples": 10,
+            "evaluate": ["sampling_error"],
+        }
+    )
+    from ebmkit.engine.sampling import view_of
+
+    view = view_of(plan, None)
+    assert 0 < plan.spec.evaluate[0].measure(view)["sampling_tv"] < 1

@@ -8,6 +8,7 @@ import torch
 
 from ebmkit.chains.context import StepContext
 from ebmkit.components.models.exponential_family import ExponentialFamily
+from ebmkit.components.models.nets import exponential_family
 from ebmkit.components.objectives.closed_form_score_matching import ClosedFormScoreMatching
 from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.components.optimizers.sgd import SGD
@@ -162,3 +163,18 @@ def test_a_model_without_statistics_is_refused():
     }
     with pytest.raises(Mistakes, match="needs 'statistics'"):
         load_spec(spec)
+
+
+@pytest.mark.parametrize("block", [1, 7, 60, 100])
+def test_the_closed_form_is_that_of_all_blocks_of_data(block, monkeypatch):
+    data = torch.randn(100, 2, generator=generator(0)) @ random_covariance(2, 1) + 0.5
+    whole, in_blocks = (_closed_form(data, size, monkeypatch) for size in (1000, block))
+    for name in ("optimum", "curvature"):
+        torch.testing.assert_close(getattr(in_blocks, name), getattr(whole, name), rtol=1e-10, atol=1e-10)
+
+
+def _closed_form(data, block, monkeypatch):
+    monkeypatch.setattr(exponential_family, "BLOCK", block)
+    extras = ClosedFormScoreMatching().extras((2,), data)
+    introduce(extras, ExponentialFamily(statistics=("linear", "quadratic", "quartic")).build((2,)), "real")
+    return extras

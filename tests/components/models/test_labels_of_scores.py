@@ -1,8 +1,10 @@
 """Networks that are told a label: it reaches the output, comes from the data, and stays with its state."""
 
+import numpy as np
 import pytest
 import torch
 
+import ebmkit
 from ebmkit import load_spec
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.context import StepContext
@@ -21,6 +23,7 @@ from ebmkit.engine.session import run
 from ebmkit.errors import EbmkitError
 from tests.components.noised import Witness, built, gradient, off_center
 from tests.components.oracles import EVENTS, assert_mean, generator
+from tests.language.specs import LABELLED_SCORE, score_spec
 
 SIGMAS = Geometric(sigma_max=4.0, sigma_min=0.05, count=4)
 KINDS = {MLPScore: {"hidden": (6, 5)}, MLPPotential: {"hidden": (6, 5)}, UNetScore: {}, UNetPotential: {}}
@@ -201,3 +204,13 @@ def test_a_mixture_has_no_labels():
     module = NoisedMixtureModel().build((2,))
     x, at = points((2,)), torch.tensor(0.5)
     assert torch.equal(module.score(x, at, LABELS), module.score(x, at))
+
+
+def test_labels_of_held_out_points_are_checked_before_the_training(tmp_path):
+    labels = np.zeros(100, dtype=np.int64)
+    held_out = int(np.argmax((np.arange(100) / ((1 + 5**0.5) / 2)) % 1 < 0.2))
+    labels[held_out] = 5
+    np.savez(tmp_path / "points.npz", x=np.random.default_rng(0).normal(size=(100, 2)), y=labels)
+    data = {"use": "npz", "path": str(tmp_path / "points.npz"), "y": "y"}
+    with pytest.raises(EbmkitError, match="label 5"):
+        ebmkit.run(score_spec(data=data, model={**LABELLED_SCORE, "classes": 2}), runs_dir=tmp_path)

@@ -14,6 +14,8 @@ from ebmkit.cli import group
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.inits.noise import NoiseStart
 from ebmkit.components.inits.persistent import Persistent
+from ebmkit.components.models.conv import Conv
+from ebmkit.components.models.conv_layers import ConvLayer
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.noise.conditional_gaussian import ConditionalGaussianNoise
@@ -652,3 +654,22 @@ def test_noise_of_another_shape_is_refused_where_it_stands(tmp_path):
     assert told.exit_code == 2
     assert "noise 'uniform' has states of shape (3,), the model of shape (2,)" in told.stderr
     assert "shape.yaml:7" in told.stderr
+
+
+def test_a_copy_takes_the_spectral_vectors_along():
+    """They are no parameters: without them the copy would have other weights than the model had."""
+    torch.manual_seed(0)
+    event = (1, 4, 4)
+    module = Conv(layers=(ConvLayer(channels=2),), activation="silu", spectral_norm=True).build(event).train()
+    density = Snapshot(interval=1, sampler=Langevin(steps=1), init=DataStart()).build(event, torch.zeros(3, *event))
+    density.meet(module)
+    x = torch.randn(5, *event, generator=generator(0))
+    for step in range(1, 4):
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter.add_(torch.randn(parameter.shape, generator=generator(step)), alpha=0.3)
+            module(x)  # in training mode a pass moves the vectors
+        density.follow(module, step)
+        module.eval()
+        torch.testing.assert_close(density.log_prob(x), -module(x).detach(), rtol=0, atol=1e-14)
+        module.train()

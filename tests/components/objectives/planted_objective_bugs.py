@@ -10,7 +10,7 @@ import pytest
 from tests.planting import Planted, Proof, name_of, proof
 
 IMAGE = (1, 4, 4)
-GAPS = "components.test_objective_gaps"
+FAMILY = "components.models.test_exponential_family"
 
 
 # Proofs ---------------------------------------------------------------------------------------------------------------
@@ -58,8 +58,9 @@ jem, recovery = of("components.objectives.test_jem"), of("components.objectives.
 score, adaptive = of("components.objectives.test_score_matching"), of("components.objectives.test_adaptive")
 contrast, control = of("components.objectives.test_noise_contrast"), of("components.objectives.test_control_variate")
 contests, generators = of("components.objectives.test_contests"), of("components.bregman.test_generators")
-family, classifier = of("components.models.test_exponential_family"), of("components.models.test_classifier")
-noise, derivatives, gaps = of("components.noise.test_noise"), of("maths.test_derivatives"), of(GAPS)
+family, classifier = of(FAMILY), of("components.models.test_classifier")
+noise, derivatives = of("components.noise.test_noise"), of("maths.test_derivatives")
+batches, stage = of("engine.test_batches"), of("engine.test_stage")
 
 
 def generator(function: str, row: int) -> Proof:
@@ -79,7 +80,7 @@ def patched(function: str, *arguments: Any) -> Proof:
         with pytest.MonkeyPatch.context() as patch:
             getattr(loaded, f"test_{function}")(*arguments, patch)
 
-    return Proof(f"tests.{GAPS}", run_in, name=f"{GAPS}.test_{function}")
+    return Proof(f"tests.{FAMILY}", run_in, name=f"{FAMILY}.test_{function}")
 
 
 def anything(name: str) -> list[Any]:
@@ -100,7 +101,7 @@ BATTERIES: dict[str, list[Proof]] = {
         exact_mle("gradient_is_data_phase_minus_model_phase_by_quadrature", 2),
         exact_mle("a_mixture_that_does_not_know_log_z_is_integrated"),
         exact_mle("mass_at_the_edge_is_seen"),
-        gaps("half_a_cell_belongs_to_the_ends_of_the_grid", 2, 10),
+        exact_mle("half_a_cell_belongs_to_the_ends_of_the_grid", 2, 10),
     ],
     "score_matching": [
         *(score("the_formula_with_the_whole_hessian", (2,), kind) for kind in ("mlp", "mixture")),
@@ -125,7 +126,7 @@ BATTERIES: dict[str, list[Proof]] = {
         objectives("nce_is_logistic_regression_between_data_and_noise", (2,), 3.0),
         objectives("bregman_with_logistic_is_nce", (2,), 3.0),
         objectives("log_z_stays_zero_when_it_is_not_learnt"),
-        gaps("noise_that_could_learn_is_left_alone_by_whoever_has_no_rival", lambda module: module.NCE),
+        contrast("noise_that_could_learn_is_left_alone_by_whoever_has_no_rival", lambda module: module.NCE),
     ],
     "generators": [
         *(
@@ -187,7 +188,7 @@ BATTERIES: dict[str, list[Proof]] = {
         adaptive("three_names_for_one_loss", (2,), 3),
         adaptive("the_copy_is_a_noise_density_like_others", (2,)),
         noise("a_snapshot_keeps_its_chains_and_has_as_many_as_are_asked_for"),
-        gaps("a_copy_takes_the_spectral_vectors_along"),
+        noise("a_copy_takes_the_spectral_vectors_along"),
         differences("adaptive_bregman"),
     ],
     "control_variate": [
@@ -196,14 +197,14 @@ BATTERIES: dict[str, list[Proof]] = {
         control("the_factor_is_a_regression_over_earlier_steps", 8),
         control("its_gradient_is_that_of_differences", (2,)),
         control("the_loss_is_that_without_it_and_beta_times_its_mean", (2,)),
-        gaps("a_model_beside_its_copy_has_no_term_at_all", (1, 5, 5)),
+        control("a_model_beside_its_copy_has_no_term_at_all", (1, 5, 5)),
     ],
     "jem": [
         labelled("without_weight_it_is_a_plain_classifier", (2,)),
         labelled("the_generative_part_is_maximum_likelihood", (2,), 0.3),
         classifier("one_network_is_a_joint_energy_and_its_conditional", (2,), "silu", 0.5),
-        gaps("labels_go_with_their_points"),
-        gaps("a_later_stage_has_the_labels_of_its_own_batches"),
+        batches("labels_go_with_their_points"),
+        stage("a_later_stage_has_the_labels_of_its_own_batches"),
     ],
     "diffusion_recovery": [
         recovery("chains_are_langevin_on_the_conditional_energy", (2,)),

@@ -364,3 +364,15 @@ def test_the_refusal_is_said_before_anything_runs():
     }
     with pytest.raises(Mistakes, match=r"control variate.*second derivatives.*relu"):
         load_spec(spec)
+
+
+@pytest.mark.parametrize("event", [(2,), (10,), (1, 5, 5)], ids=str)
+def test_a_model_beside_its_copy_has_no_term_at_all(event):
+    """Right behind a copy the ratio is 1 and Stein's operator has nothing to act on, sample by sample: in many
+    dimensions too, where one direction has to stand for both traces."""
+    torch.manual_seed(0)
+    model = MLP(hidden=(5,)).build(event)
+    noise = copy.deepcopy(model).eval().requires_grad_(False)
+    x = torch.randn(7, *event, generator=generator(0))
+    found = control_variate.stein(Logistic().s0, noise(x) - model(x), x, model, noise, generator(1))
+    torch.testing.assert_close(found, torch.zeros(7), rtol=0, atol=1e-12)

@@ -148,3 +148,24 @@ def test_the_refusal_names_both_places():
     }
     with pytest.raises(Mistakes, match="one or two real coordinates"):
         load_spec(spec)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("points", [3, 10, 97])
+def test_half_a_cell_belongs_to_the_ends_of_the_grid(d, points):
+    """A density that does not vanish there, such as that of a box, whose normaliser is its volume; and a linear energy
+    on a coarse grid, by the trapezoidal rule as it is written in books."""
+    data = 2 * torch.rand(30, d, generator=generator(0)) - 1
+    objective = ExactMLE(points=points, margin=0.25)
+    module = MLP(hidden=(), base_scale=None).build((d,))
+    flat = data.flatten(1)
+    span = flat.amax(0) - flat.amin(0)
+    low, high = flat.amin(0) - 0.25 * span, flat.amax(0) + 0.25 * span
+    for slope in (0.0, 0.8):
+        with torch.no_grad():
+            module.last.weight.fill_(slope)
+            module.last.bias.fill_(0.3)
+        found = objective.loss(module, data, StepContext(generator(0), objective.extras((d,), data), 1))
+        sides = [torch.linspace(float(a), float(b), points) for a, b in zip(low, high, strict=True)]
+        exact = math.prod(float(torch.trapezoid(torch.exp(-slope * side), side)) for side in sides) * math.exp(-0.3)
+        assert float(found.metrics["log_z"]) == pytest.approx(math.log(exact), abs=1e-12)

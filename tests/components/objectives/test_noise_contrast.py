@@ -17,6 +17,7 @@ from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.bregman.power import Power
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
+from ebmkit.components.noise.generator import GeneratorNoise
 from ebmkit.components.noise.nets.conditional_gaussian import ConditionalGaussian
 from ebmkit.components.objectives.bregman import BregmanRatioMatching
 from ebmkit.components.objectives.conditional_nce import ConditionalNCE
@@ -341,3 +342,16 @@ def test_noise_that_cannot_serve_is_refused(objective, said):
     spec = {"ebmkit": 1, "data": "two_moons", "model": "mlp", "objective": objective, "train": {"steps": 1}}
     with pytest.raises(Mistakes, match=said):
         load_spec(spec)
+
+
+@pytest.mark.parametrize("objective", [NCE, BregmanRatioMatching, RankingNCE])
+def test_noise_that_could_learn_is_left_alone_by_whoever_has_no_rival(objective):
+    """What the model minimises is nothing that noise should follow: it would be driven away from the data."""
+    data = torch.randn(20, 2, generator=generator(0))
+    made = objective(noise=GeneratorNoise(latents=3, hidden=(4,)))
+    extras = made.extras((2,), data)
+    assert len(list(extras.noise.parameters())) > 1
+    assert not any(parameter.requires_grad for parameter in extras.noise.parameters())
+    value = made.loss(MLP(hidden=(4,)).build((2,)), data, StepContext(generator(1), extras, 1)).value
+    value.backward()
+    assert all(parameter.grad is None for parameter in extras.noise.parameters())

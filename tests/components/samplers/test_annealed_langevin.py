@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import Energy
+from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
 from ebmkit.components.schedules.constant import Constant
 from ebmkit.components.schedules.geometric import Geometric
@@ -181,3 +182,11 @@ def test_memory_grows_neither_with_levels_nor_with_steps():
     assert few >= 3 * state  # the measure sees states
     assert abs(used(50, 4) - few) < state / 10
     assert abs(used(5, 40) - few) < state / 10
+
+
+def test_with_its_defaults_annealed_langevin_leaves_the_width_of_a_gaussian():
+    """4,000 chains know a standard deviation to 0.8 % at 1e-6 in two coordinates; 6 % are allowed."""
+    schedule = Geometric(sigma_max=8.0)
+    module = NoisedMixtureModel(schedule=schedule, means=((0.0, 0.0),)).build((2,))
+    x = run_chain(AnnealedLangevin(schedule=schedule), module, torch.zeros(4000, 2), generator(0)).x
+    assert 0.94 < float(x.std()) < 1.06

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import Energy
@@ -94,3 +95,16 @@ def test_step_reports_what_it_saw_and_leaves_its_input_alone():
 def test_contradictions_are_refused(parameters, says):
     with pytest.raises(ValueError, match=says):
         Langevin(**parameters)
+
+
+class Steep(nn.Module):
+    def forward(self, x):
+        return x.flatten(1).pow(4).sum(1)
+
+
+@pytest.mark.parametrize("event", [(1,), (1, 2, 2)], ids=str)
+def test_a_clamp_does_not_bring_back_what_ran_away(event):
+    x = torch.stack([torch.full(event, value) for value in (1e200, -1e200, 0.5)])
+    x = run_chain(Langevin(steps=1, clamp=(-1.0, 1.0)), Steep(), x, generator(0)).x.flatten(1)
+    assert not bool(x[:2].isfinite().any())
+    assert float(x[2].abs().max()) <= 1

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from ebmkit.errors import Mistakes
+from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.source import Source
-from ebmkit.language.text import parse, plain_scalar
+from ebmkit.language.text import MAX_BYTES, MAX_DEPTH, MAX_NODES, parse, plain_scalar, read
+from tests.language.specs import SMALL, mistakes_of
 
 
 def tree(text):
@@ -79,3 +80,48 @@ def test_mistakes_that_leave_the_structure_intact_are_all_found():
         tree("a: 1_000\nb: !!str x\nc: 1\nc: 2\n3: d\n")
     found = [(mistake.code, mistake.place.line) for mistake in caught.value.mistakes]
     assert found == [("E009", 1), ("E005", 2), ("E008", 4), ("E007", 5)]
+
+
+def test_bounds_are_the_last_size_that_is_read(tmp_path):
+    assert tree("[" * MAX_DEPTH + "]" * MAX_DEPTH).depth == MAX_DEPTH
+    assert tree(f"[{'1,' * (MAX_NODES - 1)}]").size == MAX_NODES
+    for text in ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), f"[{'1,' * MAX_NODES}]"):
+        with pytest.raises(Mistakes) as caught:
+            tree(text)
+        assert [mistake.code for mistake in caught.value.mistakes] == ["E002"]
+    path = tmp_path / "spec.yaml"
+    path.write_bytes(b"#" * MAX_BYTES)
+    assert len(read(str(path)).text) == MAX_BYTES
+    path.write_bytes(b"#" * (MAX_BYTES + 1))
+    with pytest.raises(EbmkitError, match="at most"):
+        read(str(path))
+
+
+def test_a_node_knows_its_size_with_keys_and_aliases():
+    root = tree("a: &x {k: 1, l: [2, 3]}\nb: *x\n")
+    assert root.value["a"].size == 7  # itself, two keys, 1, the list and its two entries
+    assert root.size == 1 + 2 + 2 * 7
+
+
+def test_the_other_place_is_shown():
+    with pytest.raises(Mistakes) as caught:
+        tree("seed: 1\nname: x\nseed: 2\n")
+    assert str(caught.value.mistakes[0].other) == "spec.yaml:1:1"
+    with pytest.raises(Mistakes) as caught:
+        tree("model: {use: mlp\nsampler: x\n")
+    assert str(caught.value.mistakes[0].other) == "spec.yaml:1:8"
+
+
+def test_of_a_key_that_stands_twice_the_first_is_checked_on(tmp_path):
+    found = mistakes_of(SMALL + "seed: 1\nseed: x\n", tmp_path)
+    assert [mistake.code for mistake in found] == ["E008"]
+
+
+def test_what_was_wrong_before_the_reading_stopped_is_told_too():
+    with pytest.raises(Mistakes) as caught:
+        tree("a: 1_000\nb: {c: 1 d: 2}\n")
+    assert [mistake.code for mistake in caught.value.mistakes] == ["E009", "E004"]
+
+
+def test_a_comment_is_not_underlined():
+    assert tree("c: [1,   # why\n  2]\n").value["c"].place.length == 3

@@ -1,0 +1,28 @@
+"""`ebmkit plugins`, and plugins that fail under other verbs."""
+
+import pytest
+
+from tests.cli.typed import ebmkit
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        None,  # a folder without __init__.py: a namespace package has no file to hash
+        "from ebmkit.api import hookimpl\n@hookimpl\ndef ebmkit_components():\n    raise SystemExit(5)\n",
+    ],
+)
+def test_no_plugin_takes_ebmkit_down(install, code):
+    install("bad", code)
+    ebmkit("list", "bregman")
+
+
+def test_a_plugin_whose_commands_fail_is_broken_and_not_a_traceback(install):
+    install("bad", "from ebmkit.api import hookimpl\n@hookimpl\ndef ebmkit_commands():\n    return 1 / 0\n")
+    assert "E122" in ebmkit("bad", "thing", status=3).stderr
+
+
+def test_plugins_says_by_its_status_that_one_is_broken(install):
+    install("bad", "1 / 0")
+    assert "broken\n    importing it raised ZeroDivisionError" in ebmkit("plugins", "--load", status=3).stdout
+    assert "installed" in ebmkit("plugins").stdout
