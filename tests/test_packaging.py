@@ -55,4 +55,4 @@ def test_dependencies_are_few_and_torch_has_only_a_floor(metadata):
     core = {requirement.name.lower(): requirement for requirement in requirements if not requirement.marker}
     assert str(core["torch"].specifier) == ">=2.6"
     assert not {"scipy", "pandas", "scikit-learn", "torchvision"} & set(core)
-    assert set(metadata.get_all("Provides-Extra")) == {"dev", "flows", "sweep", "tensorboard"}
+    assert set(metadata.get_all("Provides-Extra")) == {"dev", "flows", "tensorboard"}

@@ -13,7 +13,7 @@ class FitError(EbmkitError):
 class SpaceMismatch(FitError):
     """Two components are defined on different spaces.
 
-    States are real, binary, spin or categorical. Gradient-based samplers need real states; binary states need a sampler
+    States are real, binary or spin. Gradient-based samplers need real states; binary states need a sampler
     that flips them.
     """
 

@@ -1,6 +1,7 @@
 """The torch-free verbs, as a user calls them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -264,3 +265,16 @@ def test_a_device_flag_wins_and_is_blamed_under_its_own_name(tmp_path):
     path.write_text(SMALL)
     done = ebmkit("run", str(path), "--set", "device=cpu", "--device", "nonsense", status=2)
     assert "--> --device:1:8" in done.stderr
+
+
+def test_only_verbs_that_exist_are_mentioned():
+    root = Path(__file__).parents[2] / "ebmkit"
+    texts = [*root.rglob("*.py"), *root.parent.glob("docs/*.md"), *root.parent.glob("*.md")]
+    mentioned = {
+        (verb, path.name)
+        for path in texts
+        for verb in re.findall(r"[`']ebmkit ([a-z]+)", path.read_text(encoding="utf-8"))
+    }
+    known = {verb for verbs in VERBS.values() for verb in verbs}
+    assert {verb for verb, _ in mentioned} >= {"run", "list", "validate"}
+    assert [(verb, file) for verb, file in mentioned if verb not in known] == []

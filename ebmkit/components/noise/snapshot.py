@@ -37,7 +37,7 @@ class Snapshot(Noise):
     Example: noise: {use: snapshot, interval: 5}
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
     offers: ClassVar[frozenset[str]] = frozenset({"density"})
 
     interval: Annotated[int, Ge(1)] = 5

@@ -47,7 +47,7 @@ class TensorBoard(Tracker):
 
         pip install 'ebmkit-core[tensorboard]';  tensorboard --logdir runs
 
-    TensorBoard keeps single precision. Write `metrics.jsonl` too: the report and `ebmkit watch` read that.
+    TensorBoard keeps single precision. Write `metrics.jsonl` too: the report reads that.
 
     Reference: https://www.tensorflow.org/tensorboard.
 

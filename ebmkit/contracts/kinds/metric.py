@@ -23,7 +23,7 @@ class Metric(Component, ABC):
     """
 
     component_kind: ClassVar[str] = "metric"
-    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
     #: Of `samples` (model samples are drawn), `chains` (by few long chains), `data` (there must be held-out points),
     #: `labels` (which have labels), `truth` (whose density is known), `reverse_sde` (that is the sampler) and what the
     #: model must offer.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Event: TypeAlias = tuple[int, ...]
 
 #: Where a state lives.
-Space: TypeAlias = Literal["real", "binary", "spin", "categorical"]
+Space: TypeAlias = Literal["real", "binary", "spin"]
 
 #: What a network takes beside x: nothing, a noise level, or a time.
 Conditioning: TypeAlias = Literal["sigma", "time"] | None

@@ -33,7 +33,7 @@ class Objective(Component, ABC):
     """
 
     component_kind: ClassVar[str] = "objective"
-    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
     #: What the model must offer (see `Model`).
     needs: ClassVar[frozenset[str]] = frozenset({"energy"})
     #: What it gives the model beside x; must be what the model expects.
