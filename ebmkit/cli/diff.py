@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,11 @@ from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import StorageFailed
 from ebmkit.language.diff import differences
 from ebmkit.storage.atomic import storing
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ebmkit.language.diff import Difference
 
 
 @click.command("diff")
@@ -34,10 +40,25 @@ def command(one: Path, other: Path, as_json: bool) -> None:
         }
         click.echo(json.dumps(rows, default=str))
         return
+    from ebmkit.cli.tables import print_table  # rich, which --json does not need
+
+    names = (one.name, other.name) if one.name != other.name else (str(one), str(other))
+    print_table(partial(_table, found, names))
+
+
+def _table(found: dict[str, list[Difference]], names: tuple[str, str], compact: bool) -> Table:
+    from ebmkit.cli.tables import cell, plain_table
+
+    table = plain_table(("", *names))
     for what, several in found.items():
-        click.echo(f"{what}: " + ("the same" if not several else ""))
+        table.add_row(cell(f"{what}:" if several else f"{what}: the same", "bold"))
         for each in several:
-            click.echo(f"  {each}")
+            table.add_row(cell(f"  {each.where}"), cell(_shown(each.before)), cell(_shown(each.after)))
+    return table
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) and value.isprintable() else repr(value)
 
 
 def _yaml(path: Path) -> Any:

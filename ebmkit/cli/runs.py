@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +15,21 @@ from ebmkit.cli.common import error_options
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.run_lock import is_locked
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: How a status is coloured on a terminal.
+STYLES = {
+    "finished": "green",
+    "running": "yellow",
+    "paused": "yellow",
+    "interrupted": "yellow",
+    "diverged": "red",
+    "failed": "red",
+    "killed": "red",
+    "damaged": "red",
+}
 
 
 @click.command("runs")
@@ -29,10 +46,24 @@ def command(runs_dir: Path, as_json: bool) -> None:
     if not rows:
         click.echo(f"no runs in {runs_dir}; 'ebmkit run quickstart' makes one")
         return
-    table = [("run", "status", "step", "age", "results"), *map(_cells, rows)]
-    wide = [max(len(line[column]) for line in table) for column in range(4)]
-    for line in table:
-        click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(line, wide, strict=False)), line[4]]).rstrip())
+    from ebmkit.cli.tables import print_table  # rich, which --json does not need
+
+    print_table(partial(_table, rows))
+
+
+def _table(rows: list[dict[str, Any]], compact: bool) -> Table:
+    from ebmkit.cli.tables import cell, plain_table
+
+    table = plain_table(("run", "status", "step", "age", "results"))
+    for row in rows:
+        status = str(row["status"])
+        steps = f"{row['step']}/{row['steps']}" if row.get("steps") else "-"
+        folder = Path(row["folder"])
+        # A path that is too long is best read in two lines, with the name of the run on the second.
+        where = f"{folder.parent}{os.sep}\n{folder.name}" if compact else str(folder)
+        shown = cell(status, STYLES.get(status, ""))
+        table.add_row(cell(where), shown, steps, _age(row["started"]), cell(_results(row, compact)))
+    return table
 
 
 def _row(folder: Path) -> dict[str, Any]:
@@ -45,10 +76,10 @@ def _row(folder: Path) -> dict[str, Any]:
     return {"folder": str(folder), **summary}
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, str, str, str, str]:
-    results = "  ".join(f"{name} {value:.4g}" for name, value in list(row["results"].items())[:3])
-    steps = f"{row['step']}/{row['steps']}" if row.get("steps") else "-"
-    return row["folder"], row["status"], steps, _age(row["started"]), results or row.get("error", "")[:60]
+def _results(row: dict[str, Any], compact: bool) -> str:
+    """The first three of them, or why there are none."""
+    results = [f"{name} {value:.4g}" for name, value in list(row["results"].items())[:3]]
+    return ("\n" if compact else "  ").join(results) or " ".join(str(row.get("error", "")).split())
 
 
 def _age(started: str) -> str:
