@@ -16,9 +16,10 @@ LARGER: tuple[Event, ...] = ((1, 8, 8), (1, 28, 28), (3, 32, 32))
 
 @dataclass(frozen=True)
 class Case:
-    """A shape of states. Where a kind knows no states it is empty."""
+    """A shape of states, and models to work with before all others. Where a kind knows no states it is empty."""
 
     event: Event
+    partners: tuple[Model, ...] = ()
 
     def __str__(self) -> str:
         return f" on states of shape {self.event}" if self.event else ""

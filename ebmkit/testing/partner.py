@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -23,6 +23,7 @@ from ebmkit.registry.registry import Registry
 from ebmkit.testing.example import instance
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import generator
+from ebmkit.testing.plugin_models import models_near
 
 
 def gaussian(event: Event) -> Model:
@@ -56,30 +57,53 @@ def noised_networks(component: Sampler | Objective, event: Event) -> list[Model]
     return [mixture, *networks] if isinstance(component, Sampler) else networks
 
 
-def model_for(component: Sampler | Objective, event: Event) -> tuple[Model, Event]:
+def model_for(component: Sampler | Objective, event: Event, partners: Sequence[Model] = ()) -> tuple[Model, Event]:
     """A model that the component can work with, and the shape of its states: this one, unless it fixes another.
 
     Samplers get the Gaussian, because it can be drawn from; objectives a network; both, where units are discrete, a
     Boltzmann machine, of spins in most cases and of 0 and 1 in images. Under noise samplers get a mixture, objectives a
-    network. Those that need more get the first registered model that offers it.
+    network. Those that need more get the first registered model that offers it, or the first of their own plugin.
+    Before all of them come `partners`.
     """
+    failed: list[str] = []
+    for model in _candidates(component, event, partners, failed):
+        fixed = model.event() or event
+        if _fits(component, model, fixed):
+            return model, fixed
+    needed = ", ".join(sorted(component.needs))
+    reasons = "; ".join([f"no model that is registered or in its plugin offers {needed} as it needs it", *failed])
+    raise Inapplicable(f"{reasons}; pass one as partners=[...]")
+
+
+def _candidates(
+    component: Sampler | Objective, event: Event, partners: Sequence[Model], failed: list[str]
+) -> Iterator[Model]:
+    """Models in the order of preference. Reasons why one could not be made are added to `failed`."""
+    yield from partners
     first = [gaussian(event), network(event)]
     both: tuple[Values, Values] = ("binary", "spin") if len(event) > 1 else ("spin", "binary")
     machines = [machine(event, values) for values in both]
-    registered = (instance(entry.cls) for entry in Registry(Plugins()).entries("model"))
-    usual = [*(first if isinstance(component, Sampler) else reversed(first)), *noised_networks(component, event)]
-    for model in (*usual, *machines, *registered):
-        assert isinstance(model, Model)
-        fixed = model.event() or event
-        if (
-            component.needs <= model.offers
-            and model.space in component.spaces
-            and model.conditioning == component.conditioning
-            and model.refusal(fixed) is None
-            and not (isinstance(component, Objective) and component.refusal(fixed, model))
-        ):
-            return model, fixed
-    raise Inapplicable(f"no registered model offers {', '.join(sorted(component.needs))} as it needs it")
+    yield from first if isinstance(component, Sampler) else reversed(first)
+    yield from noised_networks(component, event)
+    yield from machines
+    for entry in Registry(Plugins()).entries("model"):
+        registered = instance(entry.cls)
+        assert isinstance(registered, Model)
+        yield registered
+    own, reasons = models_near(component)
+    failed += reasons
+    # A law that needs exact draws can say something then.
+    yield from sorted(own, key=lambda model: "sample_exact" not in model.offers)
+
+
+def _fits(component: Sampler | Objective, model: Model, event: Event) -> bool:
+    return (
+        component.needs <= model.offers
+        and model.space in component.spaces
+        and model.conditioning == component.conditioning
+        and model.refusal(event) is None
+        and not (isinstance(component, Objective) and component.refusal(event, model))
+    )
 
 
 def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Module:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import inspect
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds import Model
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.testing.case import Case, cases_of
 from ebmkit.testing.example import instance
 from ebmkit.testing.law import Inapplicable, Law
-from ebmkit.testing.laws import laws_of
+from ebmkit.testing.laws import laws_of, own_laws_of
 
 
 class Broken(AssertionError):
     """A component that breaks a law: which one, where, and what was seen."""
+
+
+class Unexamined(Broken):
+    """A component to which no law of its kind could be applied, and why."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class Trial:
     #: In how many cases at most, of those that the law says something about. Which ones is the same every time, and
     #: differs from trial to trial. None: in all.
     most: int | None = None
+    #: Models to try it with, before those that are found.
+    partners: tuple[Model, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.component.component_kind}/{self.component.component_name}/{self.law.__name__}"
@@ -55,7 +62,7 @@ class Trial:
 
     def _cases(self) -> list[Case]:
         """Those of the component. Where they are not all tried, another one comes first for another law."""
-        cases = cases_of(self.component)
+        cases = [replace(case, partners=self.partners) for case in cases_of(self.component)]
         if self.most is None or not cases:
             return cases
         first = zlib.crc32(str(self).encode()) % len(cases)
@@ -66,10 +73,14 @@ class Trial:
         return "The law: " + " ".join((inspect.getdoc(self.law) or "").partition("\n\n")[0].split())
 
 
-def trials(components: Iterable[Component | type[Component]], *, most: int | None = None) -> list[Trial]:
+def trials(
+    components: Iterable[Component | type[Component]], *, most: int | None = None, partners: Iterable[Model] = ()
+) -> list[Trial]:
     """Each component before each law of its kind. Classes stand for their defaults, or for their example.
 
-    With `most` each law is tried in so many cases, which differ from law to law: quicker, and nearly as strict.
+    With `most` each law is tried in that number of cases, which differ from law to law: quicker, and nearly as strict.
+    A sampler or an objective works with the first model that has the abilities it needs: of `partners`, of ebmkit, of
+    the plugins that are loaded, and of the module and package that it is defined in.
 
     For pytest:
 
@@ -78,7 +89,8 @@ def trials(components: Iterable[Component | type[Component]], *, most: int | Non
             trial.run()
     """
     made = [component if isinstance(component, Component) else instance(component) for component in components]
-    return [Trial(component, law, most) for component in made for law in laws_of(component.component_kind)]
+    given = tuple(partners)
+    return [Trial(component, law, most, given) for component in made for law in laws_of(component.component_kind)]
 
 
 @dataclass(frozen=True)
@@ -90,10 +102,10 @@ class Report:
     inapplicable: dict[str, str]
 
 
-def examine(component: Component | type[Component]) -> Report:
-    """Try a component before every law of its kind, and say how it went."""
+def examine(component: Component | type[Component], *, partners: Iterable[Model] = ()) -> Report:
+    """Try a component before every law of its kind, and say how it went. For `partners` see `trials`."""
     report = Report([], {}, {})
-    for trial in trials([component]):
+    for trial in trials([component], partners=partners):
         name = trial.law.__name__
         try:
             trial.run()
@@ -106,9 +118,14 @@ def examine(component: Component | type[Component]) -> Report:
     return report
 
 
-def check_component(component: Component | type[Component]) -> Report:
-    """As `examine`, but raise `Broken` with every law that the component breaks."""
-    report = examine(component)
+def check_component(component: Component | type[Component], *, partners: Iterable[Model] = ()) -> Report:
+    """As `examine`, but raise `Broken` with every law that the component breaks, and `Unexamined` with the reasons if
+    no law of its kind could be applied: the laws of every component alone prove nothing."""
+    report = examine(component, partners=partners)
     if report.broken:
         raise Broken("\n".join(report.broken.values()))
+    if not {law.__name__ for law in own_laws_of(component.component_kind)} & set(report.obeyed):
+        reasons = "; ".join(dict.fromkeys(report.inapplicable.values())) or "there are none yet"
+        who = f"{component.component_kind} '{component.component_name}'"
+        raise Unexamined(f"{who}: no law of its kind could be applied: {reasons}")
     return report

@@ -116,5 +116,5 @@ def test_a_partner_offers_what_is_needed():
     model, event = model_for(Demanding(), (10,))
     assert (model.component_name, event) == ("gaussian", (10,))
     Demanding.needs = frozenset({"wings"})
-    with pytest.raises(Inapplicable, match="no registered model offers wings"):
+    with pytest.raises(Inapplicable, match="no model that is registered or in its plugin offers wings"):
         model_for(Demanding(), (2,))

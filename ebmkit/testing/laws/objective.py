@@ -67,7 +67,7 @@ def _labels(batch: Tensor) -> Tensor:
 
 def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float64, *, other: bool = False) -> _Setting:
     """A network, a batch, and extras that were fitted to the data it is from, or to `other` data."""
-    model, event = model_for(objective, case.event)
+    model, event = model_for(objective, case.event, case.partners)
     module = build(model, event, dtype=dtype).train()
     points = data(event, dtype) if model.space == "real" else states(model.space, 200, event, generator(1), dtype)
     with seeded(1 if other else 0), default_dtype(dtype):

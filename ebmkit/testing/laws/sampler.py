@@ -30,7 +30,7 @@ def _short(sampler: Sampler, steps: int = STEPS) -> Sampler:
 
 def _setting(sampler: Sampler, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, Tensor]:
     """A network to run on, and where chains begin."""
-    model, event = model_for(sampler, case.event)
+    model, event = model_for(sampler, case.event, case.partners)
     return build(model, event, dtype=dtype), states(model.space, n, event, generator(1), dtype)
 
 
@@ -111,7 +111,7 @@ def steps_are_pure(sampler: Sampler, case: Case) -> None:
 def chains_are_independent(sampler: Sampler, case: Case) -> None:
     """Where one chain begins does not change where the others end."""
     module, x = _setting(sampler, case)
-    space = model_for(sampler, case.event)[0].space
+    space = model_for(sampler, case.event, case.partners)[0].space
     elsewhere = x.clone()
     # Of discrete states every unit is flipped.
     elsewhere[0] = states(space, 1, tuple(x.shape[1:]), generator(9))[0] if space == "real" else _flipped(x[0], space)
@@ -141,7 +141,7 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
     """
     if sampler.inner():
         raise Inapplicable("the replicas beside its chains begin where those begin, which is not their law")
-    model, event = model_for(sampler, case.event)
+    model, event = model_for(sampler, case.event, case.partners)
     if "sample_exact" not in model.offers:
         raise Inapplicable(f"'{model.component_name}', which it was tried on, cannot be drawn from exactly")
     module: Any = build(model, event)
