@@ -30,6 +30,7 @@ from ebmkit.engine.build import build
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.session import run
 from ebmkit.language.plan import Plan
+from ebmkit.report.drawing import draw_run
 
 AIM = 20.0  # microseconds
 TURN = 10  # steps
@@ -124,7 +125,7 @@ def measure(batch_size: int, folder: Path) -> dict[str, float]:
     sys.modules["ebmkit_plugin_listener"].heard = turns  # type: ignore[attr-defined]
     with Path(os.devnull).open("w") as nowhere, Watch(quiet=False, as_json=False) as watch:
         watch.console = Console(file=nowhere, force_terminal=True, width=120)
-        record = run(plan, runs_dir=folder, progress=watch)
+        record = run(plan, runs_dir=folder, draw=draw_run, progress=watch)
     for part, tensors in turns.weights.items():
         saved = load_file(record.folder / "checkpoints" / f"step-{plan.spec.steps:06d}" / f"{part}.safetensors")
         names = [name for name, _ in build(plan).model.named_parameters()]

@@ -28,19 +28,21 @@ def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: st
     The record has the folder and the results; claims that do not project are in `record.unmet`.
     """
     from ebmkit.engine import session  # imports torch
+    from ebmkit.report.drawing import draw_run
 
     require_one_process()
     plan = spec if isinstance(spec, Plan) else load_spec(spec)
-    return session.run(plan, runs_dir=runs_dir)
+    return session.run(plan, runs_dir=runs_dir, draw=draw_run)
 
 
 def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow_drift: bool = False) -> Record:
     """Go on with an interrupted run, silently, from its last sound checkpoint. `plugins` names files of code."""
     from ebmkit.engine import session
+    from ebmkit.report.drawing import draw_run
 
     require_one_process()
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
-    return session.resume(plan, Path(folder), allow_drift=allow_drift)
+    return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run)
 
 
 class Run:

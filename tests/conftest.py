@@ -43,10 +43,10 @@ def arviz():
 @pytest.fixture
 def undrawn(monkeypatch) -> None:
     """Leaves the pictures out of runs in this process: they take longer than everything else."""
-    from ebmkit.engine import session
+    from ebmkit.report import drawing
 
-    monkeypatch.setattr(session, "draw_summary", lambda view: b"a picture")
-    monkeypatch.setattr(session, "write_report", lambda *content: "a report")
+    monkeypatch.setattr(drawing, "draw_summary", lambda view: b"a picture")
+    monkeypatch.setattr(drawing, "write_report", lambda *content: "a report")
 
 
 @pytest.fixture

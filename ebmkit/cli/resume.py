@@ -41,9 +41,10 @@ def command(
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.limit import Limit
     from ebmkit.engine.session import resume
+    from ebmkit.report.drawing import draw_run
 
     with Watch(quiet=quiet, as_json=as_json) as watch:
         limit = Limit(max_steps, max_time)
-        record = resume(plan, run, allow_drift=allow_drift, progress=watch, limit=limit)
+        record = resume(plan, run, allow_drift=allow_drift, draw=draw_run, progress=watch, limit=limit)
     if record.unmet:
         raise Mistakes(record.unmet)

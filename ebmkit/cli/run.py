@@ -69,8 +69,9 @@ def carry_out(
     """Run a plan before somebody's eyes."""
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.session import run
+    from ebmkit.report.drawing import draw_run
 
     with Watch(quiet=quiet, as_json=as_json) as watch:
-        record = run(plan, runs_dir=runs_dir, progress=watch, limit=limit)
+        record = run(plan, runs_dir=runs_dir, draw=draw_run, progress=watch, limit=limit)
     if record.unmet:
         raise Mistakes(record.unmet)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from safetensors.torch import save as save_tensors
 from torch import Tensor
@@ -32,15 +34,17 @@ from ebmkit.engine.telling.run_log import RunLog
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.errors.running import Drifted
 from ebmkit.language.plan import Plan
-from ebmkit.report.page import write_report
-from ebmkit.report.summary import draw_summary
-from ebmkit.storage.atomic import storing, write_bytes, write_text
+from ebmkit.storage.atomic import write_bytes
+
+#: Writes the pictures of a run that is at its end. The report is a later stage: the caller of a session brings it.
+Draw: TypeAlias = Callable[[RunView, Record], None]
 
 
 def run(
     plan: Plan,
     *,
     runs_dir: str | Path = "runs",
+    draw: Draw | None = None,
     progress: Progress | None = None,
     limit: Limit | None = None,
     like: Path | None = None,
@@ -57,7 +61,7 @@ def run(
             raise _drifted(like, differing)
         # From here on a signal waits, unless it is told that there is nothing to be torn apart.
         with signals.between_steps(), Record.create(plan, Path(runs_dir), to_yaml(locked)) as record:
-            _Session(record, parts, None, progress, signals, limit or Limit()).carry_out()
+            _Session(record, parts, None, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
 
@@ -67,6 +71,7 @@ def resume(
     folder: Path,
     *,
     allow_drift: bool = False,
+    draw: Draw | None = None,
     progress: Progress | None = None,
     limit: Limit | None = None,
 ) -> Record:
@@ -88,7 +93,7 @@ def resume(
                 _tell(record, progress, "nothing had been saved yet: the run begins anew")
             if record.step > (step := saved.step if saved else 0):
                 _tell(record, progress, f"warning: step {record.step} had been saved; going back to step {step}")
-            _Session(record, parts, saved, progress, signals, limit or Limit()).carry_out()
+            _Session(record, parts, saved, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
 
@@ -140,7 +145,7 @@ class _Session:
             self.state, record.folder / "checkpoints", lambda: self.trackers.sync(), self._saved
         )
 
-    def carry_out(self) -> None:
+    def carry_out(self, draw: Draw | None) -> None:
         """Train, save, sample, measure, draw."""
         self.run_log.plan(self.parts)
         if self.state.step:
@@ -150,7 +155,10 @@ class _Session:
             try:
                 self._train()
                 self._sample_and_measure()
-                self._draw()
+                if draw:
+                    self.run_log.wait("drawing")
+                    with self.signals.anywhere():
+                        draw(self.view, self.record)
             except Interrupted as signal:
                 self._leave(str(signal))
                 raise
@@ -188,17 +196,6 @@ class _Session:
         record.results = results
         record.unmet = unmet(self.plan, results)
         self.hooks.run_finished(view=view, results=dict(results))
-
-    def _draw(self) -> None:
-        record = self.record
-        self.run_log.wait("drawing")
-        with self.signals.anywhere():
-            write_bytes(record.file("plots/summary.png"), draw_summary(self.view))
-            with storing(record.folder / "lock.yaml"):
-                lock_text = (record.folder / "lock.yaml").read_text(encoding="utf-8")
-            record.save()  # so that the page knows how long it took
-            summary = {**record.summary(), "status": "finished"}  # which it is when the page is there
-            write_text(record.report, write_report(self.view, summary, lock_text))
 
     def _leave(self, why: str) -> None:
         """Save what is there. A step that was broken off and cannot be undone is lost: the last checkpoint serves."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ebmkit import load_spec
-from ebmkit.engine.session import run
 from ebmkit.errors.source import Source
+from tests.drawn import run
 
 from .chromium import Chromium, executable
 

@@ -196,10 +196,10 @@ def run(tmp_path_factory):
     home = tmp_path_factory.mktemp("trained")
     (home / "labelled.yaml").write_text(LABELLED)
     with pytest.MonkeyPatch.context() as patch:
-        from ebmkit.engine import session
+        from ebmkit.report import drawing
 
-        patch.setattr(session, "draw_summary", lambda view: b"a picture")
-        patch.setattr(session, "write_report", lambda *content: "a report")
+        patch.setattr(drawing, "draw_summary", lambda view: b"a picture")
+        patch.setattr(drawing, "write_report", lambda *content: "a report")
         return experiment.run(str(home / "labelled.yaml"), runs_dir=home / "runs").folder
 
 

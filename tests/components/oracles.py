@@ -5,6 +5,9 @@ import math
 import torch
 from torch import Tensor
 
+from ebmkit.contracts.extractor import Trained
+from ebmkit.engine.trained import trained
+
 #: Shapes of a state: the dimensions in which slips show, and an image.
 EVENTS = [(1,), (2,), (10,), (1, 4, 4)]
 
@@ -93,3 +96,6 @@ class FakeView:
 
     def data(self, split: str) -> Tensor:
         return self._data[split]
+
+    def trained(self, spec: str) -> Trained:
+        return trained(spec)

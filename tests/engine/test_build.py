@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ebmkit.engine.build import build
-from ebmkit.engine.session import run
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
+from tests.drawn import run
 
 
 def same(one, other):

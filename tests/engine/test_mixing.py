@@ -11,7 +11,7 @@ from ebmkit import load_spec
 from ebmkit.contracts.draws import Draws
 from ebmkit.diagnostics.rhat import rhat
 from ebmkit.engine.mixing import coordinate, findings, mixing, verdict
-from ebmkit.engine.session import run
+from tests.drawn import run
 
 SPEC = {
     "ebmkit": 1,

@@ -10,8 +10,9 @@ import torch
 from safetensors.torch import load_file
 
 from ebmkit import load_spec
-from ebmkit.engine.session import run
+from ebmkit.engine import session
 from ebmkit.errors.running import ComponentFailed, Diverged, StorageFailed
+from tests.drawn import run
 
 from .conftest import FAULTY
 
@@ -192,6 +193,19 @@ def test_unmet_expectations_are_all_told_after_everything_was_saved(small, plan_
     assert list(tmp_path.glob("*/*/plots/summary.png"))
 
 
+def test_a_session_draws_what_its_caller_gives_it(small, plan_of, tmp_path):
+    seen = []
+    drawn = session.run(plan_of(small), runs_dir=tmp_path, draw=lambda *given: seen.append((*given, status(tmp_path))))
+    ((view, record, summary),) = seen
+    assert record is drawn
+    assert view.results == drawn.results
+    assert summary["status"] == "running"  # it is finished when the pictures are there
+    bare = session.run(plan_of(small), runs_dir=tmp_path / "bare")
+    assert status(tmp_path / "bare")["status"] == "finished"
+    assert not bare.report.exists()
+    assert not (bare.folder / "plots").exists()
+
+
 def test_a_runs_folder_that_cannot_be_made_is_a_storage_error(small, plan_of, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageFailed, match="file"):
@@ -297,7 +311,7 @@ def test_a_run_leaves_the_settings_of_the_process_as_they_were(small, plan_of, t
 
 def test_a_strangers_run_folder_cannot_lead_elsewhere(small, plan_of, tmp_path):
     from ebmkit.engine.limit import Limit
-    from ebmkit.engine.session import resume
+    from tests.drawn import resume
 
     plan = plan_of(small)
     folder = run(plan, runs_dir=tmp_path / "runs", limit=Limit(steps=3)).folder

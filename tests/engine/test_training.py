@@ -11,9 +11,9 @@ from safetensors.torch import load_file
 from ebmkit.engine.dry_run import dry_run
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.limit import Limit
-from ebmkit.engine.session import resume, run
 from ebmkit.engine.statistic import Statistic
 from ebmkit.engine.telling.health import Health
+from tests.drawn import resume, run
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

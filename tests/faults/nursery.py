@@ -92,7 +92,7 @@ def serve() -> None:
     # What children would import. Nothing is computed here: autograd does not survive a fork.
     for name in ("matplotlib.figure", "rich.progress", "torch._dynamo", "torch._inductor.config"):
         import_module(name)
-    for name in ("cli.run", "cli.resume", "cli.terminal", "engine.session"):
+    for name in ("cli.run", "cli.resume", "cli.terminal", "engine.session", "report.drawing"):
         import_module(f"ebmkit.{name}")
     import_module("ebmkit").load_spec("quickstart")
 
@@ -116,10 +116,10 @@ def be(arguments: Sequence[str], *, draw: bool) -> None:
     status = 1
     try:
         if not draw:
-            import ebmkit.engine.session as session
+            import ebmkit.report.drawing as drawing
 
-            session.draw_summary = lambda view: b"a picture"
-            session.write_report = lambda *content: "a report"
+            drawing.draw_summary = lambda view: b"a picture"
+            drawing.write_report = lambda *content: "a report"
         sys.argv = ["ebmkit", *arguments]
         from ebmkit.cli import main as command
 

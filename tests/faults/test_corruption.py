@@ -24,9 +24,9 @@ from ebmkit.engine.folder.checkpoint import MANIFEST, Saved
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.sampling import view_of
-from ebmkit.engine.session import resume, run
 from ebmkit.errors import Mistakes
 from ebmkit.errors.running import Drifted, StorageFailed
+from tests.drawn import resume, run
 
 from .specs import SHORT
 

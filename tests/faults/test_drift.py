@@ -16,8 +16,8 @@ from ebmkit import load_spec
 from ebmkit.cli import group
 from ebmkit.engine.folder.record import Record, read_summary
 from ebmkit.engine.limit import Limit
-from ebmkit.engine.session import resume, run
 from ebmkit.errors.running import Drifted, StorageFailed
+from tests.drawn import resume, run
 
 from .specs import SHORT
 

@@ -9,9 +9,9 @@ import pytest
 
 from ebmkit import load_spec
 from ebmkit.engine.limit import Limit
-from ebmkit.engine.session import resume, run
 from ebmkit.errors import Mistakes
 from ebmkit.registry.builtin import COMPONENTS
+from tests.drawn import resume, run
 
 from .remains import different, ends
 

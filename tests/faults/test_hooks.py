@@ -11,7 +11,7 @@ import pytest
 
 from ebmkit import load_spec
 from ebmkit.engine.folder.record import Record
-from ebmkit.engine.session import run
+from tests.drawn import run
 
 from .specs import SHORT
 
@@ -82,12 +82,12 @@ def heard(name: str) -> list[str]:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> dict[str, Any]:
     """What a run leaves to which nobody listens, and what a calm listener hears."""
-    from ebmkit.engine import session
+    from ebmkit.report import drawing
 
     folder = tmp_path_factory.mktemp("alone")
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr(session, "draw_summary", lambda view: b"a picture")
-        patches.setattr(session, "write_report", lambda *content: "a report")
+        patches.setattr(drawing, "draw_summary", lambda view: b"a picture")
+        patches.setattr(drawing, "write_report", lambda *content: "a report")
         left = weights(run(load_spec(SHORT), runs_dir=folder))
         run(load_spec(SHORT, plugins=[plugin(folder, "calm", CALM)]), runs_dir=folder)
     return {"weights": left, "heard": heard("calm")}

@@ -11,9 +11,9 @@ import pytest
 
 from ebmkit import load_spec
 from ebmkit.engine.folder import checkpoint
-from ebmkit.engine.session import run
 from ebmkit.errors.running import OutOfMemory
 from ebmkit.errors.source import Source
+from tests.drawn import run
 
 GREEDY = Path(__file__).with_name("greedy.py")
 

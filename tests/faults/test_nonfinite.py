@@ -14,11 +14,11 @@ import torch
 from ebmkit import load_spec
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.history import History
-from ebmkit.engine.session import resume, run
 from ebmkit.engine.statistic import Statistic
 from ebmkit.errors.running import ComponentFailed, Diverged
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import Plan
+from tests.drawn import resume, run
 
 POISON = Path(__file__).with_name("poison.py")
 

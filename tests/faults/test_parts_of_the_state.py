@@ -18,9 +18,9 @@ import torch
 from ebmkit import load_spec
 from ebmkit.engine.folder.checkpoint import Saved, latest
 from ebmkit.engine.limit import Limit
-from ebmkit.engine.session import resume, run
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.errors.running import StorageFailed
+from tests.drawn import resume, run
 
 from .remains import different, ends
 from .specs import LONG, SHORT

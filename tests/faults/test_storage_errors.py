@@ -18,9 +18,9 @@ import pytest
 
 from ebmkit import load_spec
 from ebmkit.engine.folder import checkpoint
-from ebmkit.engine.session import resume, run
 from ebmkit.errors.running import StorageFailed
 from ebmkit.language.plan import Plan
+from tests.drawn import resume, run
 
 from .refusals import Operation, Refusals
 from .remains import different, ends
@@ -52,11 +52,11 @@ class Undisturbed:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> Iterator[Undisturbed]:
-    from ebmkit.engine import session
+    from ebmkit.report import drawing
 
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr(session, "draw_summary", lambda view: b"a picture")
-        patches.setattr(session, "write_report", lambda *content: "a report")
+        patches.setattr(drawing, "draw_summary", lambda view: b"a picture")
+        patches.setattr(drawing, "write_report", lambda *content: "a report")
         plan, runs = load_spec(SHORT), tmp_path_factory.mktemp("undisturbed")
         with Refusals(runs) as refusals:
             record = run(plan, runs_dir=runs)

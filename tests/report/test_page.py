@@ -16,10 +16,10 @@ from safetensors.torch import load_file, save_file
 
 from ebmkit import load_spec
 from ebmkit.engine.sampling import give_kept_samples, view_of
-from ebmkit.engine.session import run
 from ebmkit.errors.source import Source
 from ebmkit.report.page import lines, write_report
 from ebmkit.report.panels import frames
+from tests.drawn import run
 
 from .views import SPEC, view_by_hand
 

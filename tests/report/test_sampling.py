@@ -17,13 +17,13 @@ from ebmkit.diagnostics.autocorrelation import autocorrelation
 from ebmkit.engine.mixing import mixing as measure
 from ebmkit.engine.mixing import verdict
 from ebmkit.engine.sampling import give_kept_samples, view_of
-from ebmkit.engine.session import run
 from ebmkit.report.page import write_report
 from ebmkit.report.panels import discrete, images, line, marginals, mixing, plane, traces
 from ebmkit.report.panels.coordinates import chosen, quantities, which
 from ebmkit.report.panels.exact import exact_draws, has_exact
 from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.style import BAD, CHAINS
+from tests.drawn import run
 
 from .test_page import figures
 

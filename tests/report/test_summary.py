@@ -9,11 +9,11 @@ import pytest
 from matplotlib.image import imread
 
 from ebmkit import load_spec
-from ebmkit.engine.session import run
 from ebmkit.report.panels import images
 from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.style import DATA, ENERGY, SAMPLES
 from ebmkit.report.summary import draw_summary
+from tests.drawn import run
 
 from .views import SPEC, view_by_hand
 

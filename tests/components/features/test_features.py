@@ -29,8 +29,6 @@ def whole(tmp_path_factory):
     home = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(home))
-        patch.setattr(session, "draw_summary", lambda view: b"a picture")
-        patch.setattr(session, "write_report", lambda *content: "a report")
         trained.trained(SPEC)
     return home
 

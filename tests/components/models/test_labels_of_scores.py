@@ -19,10 +19,10 @@ from ebmkit.components.objectives.sde_score_matching import SDEScoreMatching
 from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.vp import VP
-from ebmkit.engine.session import run
 from ebmkit.errors import EbmkitError
 from tests.components.noised import Witness, built, gradient, off_center
 from tests.components.oracles import EVENTS, assert_mean, generator
+from tests.drawn import run
 from tests.language.specs import LABELLED_SCORE, score_spec
 
 SIGMAS = Geometric(sigma_max=4.0, sigma_min=0.05, count=4)
