@@ -1,10 +1,11 @@
-"""Bugs planted in memory: a module is loaded with a piece of its text replaced, and everything that imports it anew.
+"""Bugs planted in memory: a module is loaded with a piece of its code replaced, and everything that imports it anew.
 
-    with planted("components/samplers/hmc.py", "eps = state.step_size\\n", "eps = 2 * state.step_size\\n"):
+    with planted("components/samplers/hmc.py", "eps = state.step_size", "eps = 2 * state.step_size"):
         import_module("tests.statistics.test_continuous_samplers").test_the_target_is_stationary("hmc", "plane")
 
-No file is written. Behind the block every module is the one that it was before. A proof is a test of this repository
-with one of its cases: it catches a bug by failing.
+What is replaced is found as code, however it is formatted (see `swap.py`). No file is written. After the block every
+module is the one that it was before. A proof is a test of this repository with one of its cases: it catches a bug by
+failing.
 """
 
 import ast
@@ -21,6 +22,8 @@ from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests.swap import NotOnce, swapped
 
 PACKAGE = Path(find_spec("ebmkit").submodule_search_locations[0])
 TESTS = Path(__file__).parent
@@ -79,21 +82,25 @@ def caught(bug: Planted, proofs: Iterable[Proof]) -> Proof | None:
 
 def in_step(plant: Planted) -> None:
     """Fail if the place that a plant changes is no longer there, or if what it is changed to is no Python."""
-    source = (PACKAGE / plant.file).read_text(encoding="utf-8")
-    assert source.count(plant.old) == 1
-    compile(source.replace(plant.old, plant.new), plant.file, "exec")
+    compile(with_bug(plant.file, plant.old, plant.new), plant.file, "exec")
+
+
+def with_bug(file: str, old: str, new: str) -> str:
+    """The text of a file of the package with `new` in the place of `old`."""
+    try:
+        return swapped((PACKAGE / file).read_text(encoding="utf-8"), old, new)
+    except NotOnce as error:
+        raise NotOnce(f"{file}: {error}") from None
 
 
 @contextmanager
 def planted(file: str, old: str, new: str) -> Iterator[None]:
     """The package and its proofs with `new` in the place of `old`, which occurs once in `file`."""
-    source = (PACKAGE / file).read_text(encoding="utf-8")
-    found = source.count(old)
-    assert found == 1, f"{file}: what is to be replaced occurs {found} times, not once; keep the table in step:\n{old}"
+    source = with_bug(file, old, new)
     name = modules_by_path()[PACKAGE / file]
     affected = importers(name)
     before = {each: sys.modules[each] for each in affected if each in sys.modules}
-    finder = Planter(name, PACKAGE / file, source.replace(old, new))
+    finder = Planter(name, PACKAGE / file, source)
     _forget(affected)
     sys.meta_path.insert(0, finder)
     try:

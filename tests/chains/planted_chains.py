@@ -1,0 +1,34 @@
+"""Bugs planted in chains and their draws, the proofs that look for them, and changes that are as right."""
+
+from tests.planting import Planted, proof
+
+PROOFS = [
+    proof("components.models.test_conv", "test_baked_is_unbaked_to_the_last_bit"),
+    proof("chains.test_draws", "test_which_states_are_kept", (2,)),
+]
+
+BUGS = [
+    Planted(
+        "a network in training mode",
+        "chains",
+        "chains/energy.py",
+        "module.eval()",
+        "pass",
+    ),
+    Planted(
+        "a step between two draws too few",
+        "chains",
+        "chains/draws.py",
+        "for _ in range(thin):\n    ...",
+        "for _ in range(max(1, thin - 1)):\n    ...",
+    ),
+    Planted(
+        "burn-in kept",
+        "chains",
+        "chains/draws.py",
+        "range(burn_in)",
+        "range(0)",
+    ),
+]
+
+AS_RIGHT: list[Planted] = []
