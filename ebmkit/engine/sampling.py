@@ -25,7 +25,7 @@ from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.engine.training_state import fitting, restore_weights
 from ebmkit.errors.running import Diverged, Drifted, StorageFailed
 from ebmkit.language.plan import Plan
-from ebmkit.maths.process import level_of, signal_and_noise
+from ebmkit.maths.process import level_and_signal
 from ebmkit.storage.atomic import storing
 
 
@@ -69,13 +69,10 @@ def denoise(view: RunView, noisy: Tensor, sigma: float, label: int | None = None
 
         E[x | y] = y + sigma^2 s(y),    s the score of noised states
 
-    A conditioned model has it at the level where noise / signal is sigma, in units in which y is signal y; a plain one
-    is taken to be one of states with that noise. A ValueError says that a model was not trained for so much.
+    Where a model has it, `level_and_signal` says. A ValueError says that it was not trained for that much noise.
     """
-    y, schedule, level, signal = noisy.to(view.parts.device, view.parts.dtype), view.schedule, None, 1.0
-    if schedule is not None:
-        level = level_of(schedule, sigma)
-        signal, _ = signal_and_noise(schedule, level)
+    y = noisy.to(view.parts.device, view.parts.dtype)
+    level, signal = level_and_signal(view.schedule, sigma)
     labels = None if label is None else torch.full((len(y),), label, device=y.device)
     with ErrorSite(view.plan, ("model",)):
         clean = y + sigma**2 * signal * view.score(signal * y, level, labels)

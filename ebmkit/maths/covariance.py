@@ -71,6 +71,17 @@ def check_mixture(
         raise ValueError(f"{len(weights)} weights for {count} means")
 
 
+def mixture_tensors(
+    means: tuple[tuple[float, ...], ...], covariances: tuple[Covariance, ...], weights: tuple[float, ...] | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Weights `(K,)` that sum to one, means `(K, d)` and covariances `(K, d, d)`, in float64."""
+    centers = torch.tensor(means, dtype=torch.float64)
+    count, dimension = centers.shape
+    shares = torch.tensor(weights or (1.0,) * count, dtype=torch.float64)
+    matrices = torch.stack([covariance_matrix(c, dimension) for c in covariances])
+    return shares / shares.sum(), centers, matrices.expand(count, -1, -1)
+
+
 def covariance_matrix(covariance: Covariance, dimension: int) -> Tensor:
     """The full matrix, in float64: it is factored and inverted before it is rounded."""
     entries = torch.tensor(covariance, dtype=torch.float64)

@@ -78,6 +78,13 @@ def check_schedule(schedule: Schedule) -> None:
         raise ValueError(f"{who} has noise / signal that does not grow with time, at t = {at:.4g}")
 
 
+def some_levels(schedule: Schedule, count: int) -> list[float]:
+    """This many levels of a list, evenly by their numbers, from the most noise to the least; one is the least."""
+    known = schedule.levels().tolist()
+    shares = [k / (count - 1) for k in range(count)] if count > 1 else [1.0]
+    return [known[round(share * (len(known) - 1))] for share in shares]
+
+
 def most_noise(schedule: Schedule) -> float:
     """The level at which there is most noise."""
     return float(schedule.levels()[0]) if schedule.conditioning == "sigma" else schedule.horizon
@@ -102,6 +109,18 @@ def range_of(schedule: Schedule) -> tuple[float, float]:
     ends = (signal_and_noise(schedule, level) for level in (most_noise(schedule), least_noise(schedule)))
     most, least = (noise / signal for signal, noise in ends)
     return most, least
+
+
+def level_and_signal(schedule: Schedule | None, sigma: float) -> tuple[float | None, float]:
+    """Where a model has the score of states y = x + sigma xi: at this level, in units in which y is signal y.
+
+    With it Tweedie's formula is `E[x | y] = y + sigma^2 signal s(signal y)`. A model without a schedule is taken to be
+    one of states with that noise.
+    """
+    if schedule is None:
+        return None, 1.0
+    level = level_of(schedule, sigma)
+    return level, signal_and_noise(schedule, level)[0]
 
 
 def level_of(schedule: Schedule, sigma: float) -> float:

@@ -9,11 +9,9 @@ from annotated_types import Gt
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Metric, Model, Space
 from ebmkit.contracts.lazy import torch
-from ebmkit.maths.process import level_of, signal_and_noise
+from ebmkit.maths.process import level_and_signal
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ebmkit.contracts.view import View
 
 
@@ -60,16 +58,9 @@ class Denoising(Metric):
             raise ValueError("there is nothing to denoise in a spec without data")
         x = x.to(view.device)
         noisy = x.add(torch.empty_like(x).normal_(generator=view.rng), alpha=self.sigma)
-        denoised = noisy + self.sigma**2 * self._score(view, noisy)
+        labels = view.labels("test") if view.schedule and view.spec.model.labelled else None
+        level, signal = level_and_signal(view.schedule, self.sigma)
+        denoised = noisy + self.sigma**2 * (signal * view.score(signal * noisy, level, labels))
         error, noise = ((y - x).square().mean(dtype=torch.float64) for y in (denoised, noisy))
         psnr = 10 * torch.log10((x.max() - x.min()).square() / error)
         return {"denoising_error": float(error), "noise_error": float(noise), "denoising_psnr": float(psnr)}
-
-    def _score(self, view: View, noisy: Tensor) -> Tensor:
-        """The score of the noisy data, as the model has it."""
-        if view.schedule is None:
-            return view.score(noisy)
-        level = level_of(view.schedule, self.sigma)
-        signal, _ = signal_and_noise(view.schedule, level)
-        labels = view.labels("test") if view.spec.model.labelled else None
-        return signal * view.score(signal * noisy, level, labels)

@@ -10,7 +10,7 @@ from ebmkit.components.metrics.known_model import build_target, check_target, ot
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Metric, Model, Schedule, Space
 from ebmkit.contracts.lazy import torch
-from ebmkit.maths.process import signal_and_noise
+from ebmkit.maths.process import signal_and_noise, some_levels
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -91,11 +91,10 @@ class FisherDivergence(Metric):
 
     def _levels(self, schedule: Schedule) -> list[float]:
         """From the most noise to the least; a single one is the least."""
-        known = schedule.levels().tolist() if schedule.conditioning == "sigma" else None
-        count = self.levels or min(LEVELS, len(known or range(LEVELS)))
+        if schedule.conditioning == "sigma":
+            return some_levels(schedule, self.levels or min(LEVELS, schedule.count))
+        count = self.levels or LEVELS
         shares = [k / (count - 1) for k in range(count)] if count > 1 else [1.0]
-        if known:
-            return [known[round(share * (len(known) - 1))] for share in shares]
         return [(1 - share) * schedule.horizon + share * schedule.earliest for share in shares]
 
     def _at(self, view: View, target: Any, x: Tensor, level: float) -> tuple[float, float]:

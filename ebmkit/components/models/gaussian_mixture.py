@@ -9,8 +9,7 @@ from annotated_types import Ge, Gt, MinLen
 from ebmkit.components.models.shape import check_shape
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
-from ebmkit.contracts.lazy import torch
-from ebmkit.maths.covariance import Covariance, check_mixture, covariance_matrix
+from ebmkit.maths.covariance import Covariance, check_mixture, mixture_tensors
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.gaussian_mixture import GaussianMixtureEnergy
@@ -53,8 +52,4 @@ class GaussianMixture(Model):
     def build(self, event: Event) -> GaussianMixtureEnergy:
         from ebmkit.components.models.nets.gaussian_mixture import GaussianMixtureEnergy
 
-        means = torch.tensor(self.means, dtype=torch.float64)
-        count, dimension = means.shape
-        weights = torch.tensor(self.weights or (1.0,) * count, dtype=torch.float64)
-        covariances = torch.stack([covariance_matrix(c, dimension) for c in self.covariances])
-        return GaussianMixtureEnergy(weights / weights.sum(), means, covariances.expand(count, -1, -1), event)
+        return GaussianMixtureEnergy(*mixture_tensors(self.means, self.covariances, self.weights), event)

@@ -10,8 +10,7 @@ from ebmkit.components.models.shape import check_shape
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Schedule
-from ebmkit.contracts.lazy import torch
-from ebmkit.maths.covariance import Covariance, check_mixture, covariance_matrix
+from ebmkit.maths.covariance import Covariance, check_mixture, mixture_tensors
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.noised_mixture import NoisedMixture
@@ -55,8 +54,4 @@ class NoisedMixtureModel(Model):
     def build(self, event: Event) -> NoisedMixture:
         from ebmkit.components.models.nets.noised_mixture import NoisedMixture
 
-        means = torch.tensor(self.means, dtype=torch.float64)
-        count, dimension = means.shape
-        weights = torch.tensor(self.weights or (1.0,) * count, dtype=torch.float64)
-        covariances = torch.stack([covariance_matrix(c, dimension) for c in self.covariances])
-        return NoisedMixture(self.schedule, weights / weights.sum(), means, covariances.expand(count, -1, -1), event)
+        return NoisedMixture(self.schedule, *mixture_tensors(self.means, self.covariances, self.weights), event)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
@@ -10,7 +9,6 @@ from annotated_types import Gt
 from ebmkit.components.noise.flow import FlowNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective, Space
-from ebmkit.contracts.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -52,8 +50,7 @@ class FlowCE(Objective):
         return ContrastiveContest(cast("Density", self.noise.build(event, data)))
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        r, softplus = self.noise_ratio, torch.nn.functional.softplus
-        contest = cast("ContrastiveContest", context.extras)
+        r, contest = self.noise_ratio, cast("ContrastiveContest", context.extras)
         log_u = contest.log_ratios(model, batch, max(1, round(r * len(batch))), context)
-        value = softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()
+        value = log_u.logistic_loss(r)
         return Loss(value, {"log_z": contest.log_z.detach(), **log_u.metrics()}, rival=-value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import TYPE_CHECKING, Annotated, cast
 
 from annotated_types import Gt
@@ -10,7 +9,6 @@ from annotated_types import Gt
 from ebmkit.components.noise.gaussian import GaussianNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective
-from ebmkit.contracts.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -46,8 +44,7 @@ class NCE(Objective):
         return Contrast(cast("Density", self.noise.build(event, data)), self.learn_log_z)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        r, softplus = self.noise_ratio, torch.nn.functional.softplus
-        contrast = cast("Contrast", context.extras)
+        r, contrast = self.noise_ratio, cast("Contrast", context.extras)
         log_u = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context)
-        value = softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()
+        value = log_u.logistic_loss(r)
         return Loss(value, {"log_z": contrast.log_z.detach(), **log_u.metrics()})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmkit.components.metrics.inpainting import Inpainting
 from ebmkit.contracts.panel import Panel
-from ebmkit.maths.process import least_noise, level_of, most_noise, range_of, signal_and_noise
+from ebmkit.maths.process import least_noise, level_of, most_noise, range_of, signal_and_noise, some_levels
 from ebmkit.report.panels import images, line, plane
 from ebmkit.report.panels.potential import SIGMA, at_least_noise, has_potential, named
 from ebmkit.report.style import DATA, EXACT, FAINT, INK, RULE, SAMPLES, corner, legend, number, small_axes
@@ -58,8 +58,7 @@ def panels(view: RunView) -> list[Panel]:
 def levels(schedule: Schedule, count: int) -> list[float]:
     """Some of the noise levels, or times, from the most noise to the least, in about equal ratios of noise / signal."""
     if schedule.conditioning == "sigma":
-        known = schedule.levels().tolist()
-        return [known[k] for k in dict.fromkeys(round(k * (len(known) - 1) / (count - 1)) for k in range(count))]
+        return list(dict.fromkeys(some_levels(schedule, count)))
     most, least = range_of(schedule)
     between = [level_of(schedule, most * (least / most) ** (k / (count - 1))) for k in range(1, count - 1)]
     return [schedule.horizon, *between, schedule.earliest]

@@ -32,7 +32,7 @@ class Run(FakeView):
         super().__init__(test, test, test, seed)
         self.module, self.device, self.schedule = module, torch.device("cpu"), None
 
-    def score(self, x):
+    def score(self, x, level=None, labels=None):
         with frozen(self.module) as energy:
             return -energy.value_and_grad(x)[1]
 
@@ -118,7 +118,7 @@ def test_no_other_score_denoises_as_well(event, wrong):
         x = module.sample_exact(500, generator(seed))
         best, other = Run(right, x, seed), Run({"clean": module, "sign": right, "sigma": half}[wrong], x, seed)
         if wrong == "sign":
-            other.score = lambda y, best=best: -best.score(y)
+            other.score = lambda y, *_, best=best: -best.score(y)
         y = x + sigma * torch.empty_like(x).normal_(generator=generator(seed))
         excess = sigma**4 * float((other.score(y) - best.score(y)).square().mean())
         errors = [Denoising(sigma=sigma).measure(run)["denoising_error"] for run in (best, other)]
@@ -149,7 +149,7 @@ def test_a_known_error_is_that_many_decibels(event):
     """Tweedie's formula with a score of zero leaves the noise as it is; the range is that of all coordinates."""
     x = torch.linspace(-1, 3, 24 * math.prod(event)).view(-1, *event)
     run = Run(None, x)
-    run.score = torch.zeros_like
+    run.score = lambda y, *_: torch.zeros_like(y)
     found = Denoising(sigma=0.1).measure(run)
     assert found["denoising_error"] == pytest.approx(found["noise_error"], abs=1e-15)
     assert found["denoising_psnr"] == pytest.approx(10 * math.log10(16 / found["noise_error"]), abs=1e-12)

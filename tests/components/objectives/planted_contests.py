@@ -43,9 +43,9 @@ BUGS = [
     Planted(
         "noise ratio inverted against a flow",
         "contests",
-        "components/objectives/flow_ce.py",
-        "softplus(log(r) - log_u.data).mean() + r * softplus(log_u.noise - log(r)).mean()",
-        "softplus(-log(r) - log_u.data).mean() + r * softplus(log_u.noise + log(r)).mean()",
+        "components/objectives/nets/ratios.py",
+        "softplus(log(r) - self.data).mean() + r * softplus(self.noise - log(r)).mean()",
+        "softplus(-log(r) - self.data).mean() + r * softplus(self.noise + log(r)).mean()",
     ),
     Planted(
         "the rival's samples are detached",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import NamedTuple
 
 import torch
@@ -31,6 +32,12 @@ class Ratios(NamedTuple):
         log_u = -energy - log_z - noise.log_prob(x)
         at_data, at_noise = log_u.split([len(batch), count])
         return cls(at_data, at_noise, energy, samples)
+
+    def logistic_loss(self, r: float) -> Tensor:
+        """Of telling data from noise, of which there is r times as much: `E softplus(-G) + r E softplus(G)` over data
+        and noise, with `G = log u - log r`."""
+        softplus = torch.nn.functional.softplus
+        return softplus(log(r) - self.data).mean() + r * softplus(self.noise - log(r)).mean()
 
     def metrics(self) -> dict[str, Tensor]:
         """The mean log ratios: an infinite energy shows in these, where a loss may swallow it."""
