@@ -14,6 +14,7 @@ from torch import Generator, Tensor, nn
 from torch.func import grad_and_value
 
 from ebmkit.chains.energy import Energy
+from ebmkit.chains.private_torch import allow_recompilations
 from ebmkit.contracts.kinds import State, StepInfo
 
 #: Steps in a block. More of them take longer to compile and save little.
@@ -93,6 +94,6 @@ def _moves(
 
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    torch._dynamo.config.recompile_limit = max(PIECES, torch._dynamo.config.recompile_limit)
+    allow_recompilations(PIECES)
     # In C++ kernels call each other; in Python the way from one to the next takes longer than a small layer.
     return torch.compile(function, options={"cpp_wrapper": True})

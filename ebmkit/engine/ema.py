@@ -7,6 +7,8 @@ import copy
 import torch
 from torch import Tensor, nn
 
+from ebmkit.chains.private_torch import copy_all, lerp_all
+
 
 class RunningMean:
     """`mean <- d mean + (1 - d) weights` after every step, with d growing to `decay`.
@@ -26,7 +28,7 @@ class RunningMean:
         weight = 1 - min(decay, (1 + step) / (10 + step))
         with torch.no_grad():
             if self._mean:
-                torch._foreach_lerp_(self._mean, self._live, weight)
+                lerp_all(self._mean, self._live, weight)
             if self._buffers:  # counters and spectral-norm vectors are no weights: their mean means nothing
                 # Looked up each time: a module may put another tensor where one was.
-                torch._foreach_copy_(self._buffers, list(self._source.buffers()))
+                copy_all(self._buffers, list(self._source.buffers()))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from inspect import unwrap
-from typing import Any
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
 
 from ebmkit.chains.chain import means
 from ebmkit.chains.context import StepContext
+from ebmkit.chains.private_torch import joined, multiply_all, norms, step_of
 from ebmkit.contracts.kinds import Loss, Sampler
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.walk import walk
@@ -25,9 +22,6 @@ from ebmkit.engine.training_state import TrainingState
 
 #: Weights of fewer numbers, and their gradients, are joined before they are looked at: one kernel instead of many.
 FEW = 1 << 20
-
-#: Tensors as one vector.
-joined: Callable[[Sequence[Tensor]], Tensor] = torch._utils._flatten_dense_tensors
 
 
 class Stage:
@@ -54,7 +48,7 @@ class Stage:
         theirs = set(map(id, self._rivals))
         self._others = [parameter for parameter in self._parameters if id(parameter) not in theirs]
         self._few = sum(parameter.numel() for parameter in self._parameters) < FEW
-        self._step = _step_of(optimizer)
+        self._step = step_of(optimizer)
         self._paths = {id(component): path for path, component in walk(spec)}
         #: Whether a step can be broken off inside a chain.
         self.has_chains = any(isinstance(component, Sampler) for _, component in walk(objective, ("objective",)))
@@ -97,7 +91,7 @@ class Stage:
                 for player in filter(None, (self._others, self._rivals)):  # nobody's step depends on the other's slope
                     norm = self._gradient_norm(player) if self._rivals else self._norm
                     gradients = [parameter.grad for parameter in player if parameter.grad is not None]
-                    torch._foreach_mul_(gradients, (self.section.clip_gradient / norm).clamp(max=1))
+                    multiply_all(gradients, (self.section.clip_gradient / norm).clamp(max=1))
             self._step()
             for parameter in self._parameters:
                 parameter.grad = None
@@ -129,19 +123,10 @@ class Stage:
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         if not gradients:
             return torch.zeros((), device=self.state.parts.device)
-        parts = joined(gradients) if self._few else torch.stack(torch._foreach_norm(gradients))
+        parts = joined(gradients) if self._few else norms(gradients)
         norm: Tensor = torch.linalg.vector_norm(parts)
         return norm
 
 
 def _learnt(parameters: Iterable[Tensor]) -> list[Tensor]:
     return [parameter for parameter in parameters if parameter.requires_grad]
-
-
-def _step_of(optimizer: Optimizer) -> Callable[[], Any]:
-    """`optimizer.step` without what torch wraps around its own optimizers for a profiler: that takes half as long as a
-    step where the network is small."""
-    hooked = optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks or "step" in vars(optimizer)
-    if type(optimizer).__module__.startswith("torch.optim.") and not hooked:
-        return partial(unwrap(type(optimizer).step), optimizer)
-    return optimizer.step

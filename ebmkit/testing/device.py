@@ -27,11 +27,15 @@ from typing import Any, Final
 import torch
 from torch import Generator, Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._device import _device_constructors
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 from ebmkit.testing.law import Inapplicable, require
+
+try:
+    from torch.utils._device import _device_constructors
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves, tree_map
+except ImportError:  # a torch that keeps them elsewhere: `pretended_device` says so
+    TorchDispatchMode = object  # type: ignore[assignment, misc]
 
 #: Dispatch modes and wrapper tensors are not a promise of torch's; this is the version that the file was written for.
 TORCH = "2.13"
@@ -73,7 +77,7 @@ class DeviceTensor(Tensor):
 
     numbers: Tensor
     #: Functions are looked at by the mode; the class itself changes none.
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+    __torch_function__ = getattr(torch._C, "_disabled_torch_function_impl", None)  # type: ignore[assignment]
 
     @staticmethod
     def __new__(cls, numbers: Tensor) -> DeviceTensor:
@@ -143,7 +147,7 @@ class PretendedDevice:
 @contextmanager
 def pretended_device() -> Iterator[PretendedDevice]:
     """Make the device exist. Raises `Inapplicable` under a torch that this was not written for."""
-    if not torch.__version__.startswith(f"{TORCH}."):
+    if TorchDispatchMode is object or not torch.__version__.startswith(f"{TORCH}."):
         raise Inapplicable(f"the pretended device is written for torch {TORCH}, this is {torch.__version__}")
     device = PretendedDevice()
     with _Functions(device), _Operators(device):

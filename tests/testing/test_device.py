@@ -1,6 +1,8 @@
 """The pretended device: what it catches, what it lets pass, and what it counts."""
 
 import copy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -155,3 +157,15 @@ def test_another_torch_is_no_failure(monkeypatch):
     monkeypatch.setattr(device, "TORCH", "1.0")
     with pytest.raises(Inapplicable, match=r"written for torch 1\.0"), pretended_device():
         pass
+
+
+@pytest.mark.parametrize("module", ["_device", "_python_dispatch", "_pytree"])
+def test_a_torch_without_what_it_is_made_of_makes_the_laws_inapplicable(module):
+    program = (
+        f"import sys, torch; sys.modules['torch.utils.{module}'] = None\n"
+        "from ebmkit.testing.device import pretended_device\n"
+        "from ebmkit.testing.law import Inapplicable\n"
+        "try:\n    pretended_device().__enter__()\nexcept Inapplicable as reason:\n    print(reason)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("the pretended device is written for torch")

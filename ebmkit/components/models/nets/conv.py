@@ -8,12 +8,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812, the name everybody uses
 
+from ebmkit.chains.private_torch import convolution_pullback
 from ebmkit.components.models.conv_layers import Architecture, shape_after
 from ebmkit.maths.activations import ACTIVATIONS
 from ebmkit.maths.dense import Dense
 from ebmkit.maths.spectral import SpectralNorm, normalised
 
-aten = torch.ops.aten
+#: The way back through a convolution.
+_to_input = convolution_pullback()
 
 
 class ConvEnergy(nn.Module):
@@ -101,10 +103,3 @@ class ConvEnergy(nn.Module):
 def _unwrapped(layer: Any) -> tuple[Any, Tensor]:
     """A layer without its normalisation, and the weight that it works with."""
     return (layer.layer, layer.weight) if isinstance(layer, SpectralNorm) else (layer, layer.weight)
-
-
-def _to_input(gradient: Tensor, x: Tensor, weight: Tensor, layer: nn.Conv2d) -> Tensor:
-    """The vector-Jacobian product of a convolution."""
-    place = (layer.stride, layer.padding, layer.dilation, False, (0, 0), layer.groups)
-    pulled: Tensor = aten.convolution_backward(gradient, x, weight, None, *place, (True, False, False))[0]
-    return pulled
