@@ -28,7 +28,8 @@ from ebmkit.components.models.mlp import MLP
 from ebmkit.components.objectives.adaptive_nce import AdaptiveNCE
 from ebmkit.components.objectives.nets.contrast import Contrast
 from ebmkit.components.objectives.nets.control_variate import stein
-from ebmkit.components.objectives.nets.introduction import introduce
+from ebmkit.contracts.modules.live import prepare_modules
+from ebmkit.testing.setting import small_setting
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "control-variate.md"
 INTERVALS = (1, 5, 10, 20, 50)
@@ -97,7 +98,7 @@ def trained(
     model = MLP(hidden=(32, 32)).build((2,)).double()
     objective = AdaptiveNCE(interval=interval, control_variate=control)
     extras = objective.extras((2,), data)
-    introduce(extras, model, "real")
+    prepare_modules(extras, small_setting(model))
     extras = extras.double()
     adam, generator = torch.optim.Adam(model.parameters(), lr=3e-3), rng(1000 + seed)
     last = steps // interval * interval

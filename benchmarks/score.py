@@ -31,6 +31,7 @@ from ebmkit.components.samplers.reverse_sde import ReverseSDE
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.kinds import Model, Objective, Sampler
+from ebmkit.testing.setting import small_setting
 
 TURNS, TURN = 25, 0.05  # how many, and about how many seconds the limit's turn takes
 SIGMAS, TIME = Geometric(sigma_max=5.0, count=10), VP()
@@ -49,7 +50,7 @@ def networks(event: tuple[int, ...], schedule: Any) -> dict[str, Model]:
 def built(model: Model, event: tuple[int, ...], points: Tensor) -> Any:
     torch.manual_seed(0)
     module: Any = model.build(event)
-    module.meet(points)
+    module.prepare(small_setting(module, event, data=points))
     return module
 
 

@@ -3,8 +3,8 @@
     from ebmkit.api import Bregman, component, torch
 
 Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`. `Conditional`,
-`ConditionalDensity`, `Contest`, `Density`, `Starts` and `run_chain` import torch, so take them inside the method that
-uses them.
+`ConditionalDensity`, `Contest`, `Density`, `LiveModule`, `Starts` and `run_chain` import torch, so take them inside the
+method that uses them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from ebmkit.contracts.context import Context
 from ebmkit.contracts.kinds import *  # noqa: F403
 from ebmkit.contracts.lazy import LazyModule, torch
 from ebmkit.contracts.panel import Panel
+from ebmkit.contracts.setting import Setting
 from ebmkit.contracts.view import View
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.registry.hookspecs import API_VERSION, hookimpl
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ebmkit.contracts.modules.conditional_density import ConditionalDensity
     from ebmkit.contracts.modules.contest import Contest
     from ebmkit.contracts.modules.density import Density
+    from ebmkit.contracts.modules.live import LiveModule
     from ebmkit.contracts.modules.starts import Starts
 
 __all__ = [
@@ -44,10 +46,12 @@ __all__ = [
     "LazyModule",
     "Le",
     "Len",
+    "LiveModule",
     "Lt",
     "MinLen",
     "Offer",
     "Panel",
+    "Setting",
     "Starts",
     "View",
     "component",
@@ -65,6 +69,7 @@ _WITH_TORCH = {
     "ConditionalDensity": "ebmkit.contracts.modules.conditional_density",
     "Contest": "ebmkit.contracts.modules.contest",
     "Density": "ebmkit.contracts.modules.density",
+    "LiveModule": "ebmkit.contracts.modules.live",
     "Starts": "ebmkit.contracts.modules.starts",
     "run_chain": "ebmkit.chains.chain",
 }

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
+    from ebmkit.contracts.setting import Setting
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 #: For pydantic: a string is not a number, 10.0 is not a count, no unknown key, no silent infinity.
@@ -29,6 +31,9 @@ class Component:
     component_revision: ClassVar[int]
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    def prepare(self, setting: Setting) -> None:
+        """Check the parameters against what the run is about, once, before training; a ValueError refuses them."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

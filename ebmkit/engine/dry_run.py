@@ -15,8 +15,9 @@ from ebmkit.chains.chain import iterate_chain
 from ebmkit.chains.context import StepContext
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.nets.conditional import Conditional, Labelled
-from ebmkit.engine.build import Parts, build
+from ebmkit.engine.build import build
 from ebmkit.engine.folder.history import History
+from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView
 from ebmkit.engine.stage import Stage

@@ -22,10 +22,10 @@ from ebmkit.contracts.extractor import Trained
 from ebmkit.contracts.kinds import Event, Sampler, Schedule
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.modules.starts import Starts
-from ebmkit.engine.build import Parts
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.mixing import Mixing, mixing
+from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from ebmkit.engine.build import Parts, build, settings_kept
+from ebmkit.engine.build import build
 from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
 from ebmkit.engine.folder import checkpoint
@@ -23,6 +23,8 @@ from ebmkit.engine.folder.trackers import Trackers
 from ebmkit.engine.limit import Limit, Paused
 from ebmkit.engine.loop import train
 from ebmkit.engine.mixing import findings, verdict
+from ebmkit.engine.parts import Parts
+from ebmkit.engine.process import settings_kept
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView
 from ebmkit.engine.signals import Interrupted, Signals

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ebmkit.engine.build import Parts
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.history import History
+from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import label_at
 from ebmkit.errors.running import Diverged, StorageFailed

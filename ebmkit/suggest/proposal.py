@@ -9,7 +9,7 @@ from typing import Any
 
 from ebmkit.contracts.kinds import Data, Schedule
 from ebmkit.contracts.walk import walk
-from ebmkit.engine.build import training_points
+from ebmkit.engine.points import training_points
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import range_of
 from ebmkit.report.panels.images import shape

@@ -15,15 +15,16 @@ from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
-from ebmkit.components.models.nets.conditional import Conditional
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.contracts.kinds import Event, Model, Objective, Sampler, Space
+from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
 from ebmkit.testing.example import instance
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import generator
 from ebmkit.testing.plugin_models import models_near
+from ebmkit.testing.setting import small_setting
 
 
 def gaussian(event: Event) -> Model:
@@ -114,9 +115,7 @@ def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = tor
         except ValueError as refusal:
             raise Inapplicable(f"it refuses states of shape {event}: {refusal}") from refusal
     module = module.to(dtype)
-    for part in module.modules():
-        if isinstance(part, Conditional):
-            part.meet(data(event))
+    prepare_modules(module, small_setting(module, event, model.space, data(event)))
     return module.eval()
 
 

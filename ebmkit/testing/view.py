@@ -10,8 +10,9 @@ import torch
 from torch import Generator
 
 from ebmkit.contracts.kinds import Event, Metric
-from ebmkit.engine.build import Parts, build
+from ebmkit.engine.build import build
 from ebmkit.engine.folder.history import History
+from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView
 from ebmkit.errors.running import Diverged

@@ -14,6 +14,7 @@ from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.linear import Linear
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import generator, random_covariance, rows
 
 #: One of each, with no parameter that is 1 and could be forgotten.
@@ -109,7 +110,7 @@ def built(model, event, *, data: Tensor | None = None, seed: int = 0, stirred: b
             with torch.no_grad():
                 for parameter in module.parameters():
                     parameter.add_(0.2 * torch.randn_like(parameter))
-    module.meet(off_center(event) if data is None else data)
+    module.prepare(small_setting(module, event, data=off_center(event) if data is None else data))
     return module
 
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ebmkit.api import Bregman, Loss, Metric, Model, Objective, Optimizer, Tracker, component, hookimpl, torch
+from ebmkit.api import (
+    Bregman,
+    Init,
+    Loss,
+    Metric,
+    Model,
+    Noise,
+    Objective,
+    Optimizer,
+    Tracker,
+    component,
+    hookimpl,
+    torch,
+)
 
 #: What the hooks of this plugin heard.
 DIARY: list[Any] = []
@@ -106,6 +119,26 @@ class Unbuildable(Model):
 
     def build(self, event):
         raise MemoryError("too wide")
+
+
+@component("listed")
+class Listed(Init):
+    """Builds something else than a module."""
+
+    def build(self, event):
+        return [event]
+
+
+@component("picky")
+class Picky(Noise):
+    """Refuses the run that it is prepared for, and writes down what it saw of it."""
+
+    def build(self, event, data):
+        raise AssertionError("it is refused before it is built")
+
+    def prepare(self, setting):
+        DIARY.append(setting)
+        raise ValueError(f"there are {len(setting.data)} points")
 
 
 @component("stubborn")

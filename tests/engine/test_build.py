@@ -81,3 +81,25 @@ def test_what_cannot_be_built_is_named_at_its_line_and_writes_nothing(
     assert "faulty." in caught.value.place.source.line(caught.value.place.line)
     assert caught.value.__cause__ is not None
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_component_that_builds_something_else_than_its_kind_promises_is_blamed(small, plan_of):
+    small["init"] = "faulty.listed"
+    with pytest.raises(ComponentFailed) as caught:
+        build(plan_of(small))
+    said = "init 'faulty.listed': 'build' returned an object of type list, but an instance of Starts is expected"
+    assert caught.value.message == said
+    assert "faulty.listed" in caught.value.place.source.line(caught.value.place.line)
+
+
+def test_a_component_learns_once_what_the_run_is_about_and_may_refuse_it(small, plan_of, diary):
+    small["objective"] = {"use": "nce", "noise": "faulty.picky"}
+    plan = plan_of(small)
+    diary().clear()
+    with pytest.raises(ComponentFailed) as caught:
+        build(plan)
+    assert caught.value.message == "noise 'faulty.picky' raised ValueError: there are 200 points"
+    assert "faulty.picky" in caught.value.place.source.line(caught.value.place.line)
+    (setting,) = diary()
+    assert (setting.event, setting.space, len(setting.labels)) == ((2,), "real", 200)
+    assert sum(parameter.numel() for parameter in setting.model.parameters()) == 33

@@ -65,7 +65,7 @@ def edit_the_spec(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def take_another_number_of_threads(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("ebmkit.engine.build.SMALL", 0)
+    monkeypatch.setattr("ebmkit.engine.process.SMALL", 0)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
     return "threads: 1 -> 2"
 

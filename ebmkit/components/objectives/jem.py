@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ebmkit.components.models.nets.classifier import Classifying
     from ebmkit.contracts.context import Context
     from ebmkit.contracts.modules.starts import Starts
+    from ebmkit.contracts.setting import Setting
 
 
 @component("jem")
@@ -56,9 +57,14 @@ class JEM(Objective):
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)
 
-    def check_labels(self, model: nn.Module, batch: Tensor, labels: Tensor) -> None:
-        classes = cast("Classifying", model).logits(batch).shape[1]
-        low, high = labels.aminmax()
+    def prepare(self, setting: Setting) -> None:
+        """Raise a ValueError if the model has no place for some label of the training data."""
+        if setting.data is None or setting.labels is None:
+            return
+        like = next(setting.model.parameters())
+        with torch.no_grad():
+            classes = cast("Classifying", setting.model).logits(setting.data[:1].to(like)).shape[1]
+        low, high = setting.labels.aminmax()
         if low < 0 or high >= classes:
             wrong = int(low if low < 0 else high)
             raise ValueError(f"there is a label {wrong}, and the model has {classes} classes: 0 to {classes - 1}")

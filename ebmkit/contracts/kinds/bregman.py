@@ -11,6 +11,8 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ebmkit.contracts.setting import Setting
+
 
 class Bregman(Component, ABC):
     """A strictly convex psi on the density ratio `u = p_model / p_noise`, which defines a family of ratio matching.
@@ -38,8 +40,8 @@ class Bregman(Component, ABC):
         """The reward on data samples."""
         return self._slope(log_u.exp())
 
-    def check(self) -> None:
-        """Raise a ValueError unless psi works number by number and is convex: the engine asks before it trains."""
+    def prepare(self, setting: Setting) -> None:
+        """Raise a ValueError unless psi works number by number and is convex."""
         u = torch.linspace(-4, 4, 33, dtype=torch.float64).exp().requires_grad_()
         psi = self.psi(u)
         if psi.shape != u.shape:

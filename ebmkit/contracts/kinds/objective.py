@@ -51,10 +51,6 @@ class Objective(Component, ABC):
         """Live side parts: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""
         return None
 
-    def check_labels(self, model: nn.Module, batch: Tensor, labels: Tensor) -> None:
-        """Raise a ValueError if the model, which `batch` can be given to, has no place for some label of the training
-        data. Asked once, before training, of objectives that say `needs_labels`."""
-
     @abstractmethod
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         """The loss of `batch`. `context` carries the generator, the extras, labels and the chain runner."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
+
+from ebmkit.contracts.modules.live import LiveModule
 
 
-class ConditionalDensity(nn.Module):
+class ConditionalDensity(LiveModule):
     """A density of y for every x."""
 
     @abstractmethod

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from torch import Generator, Tensor, nn
 
+from ebmkit.contracts.modules.live import LiveModule
+
 if TYPE_CHECKING:
     from ebmkit.contracts.context import Context
 
 
-class Density(nn.Module):
+class Density(LiveModule):
     """A density that can be sampled."""
 
     @abstractmethod
@@ -21,9 +23,6 @@ class Density(nn.Module):
     @abstractmethod
     def sample(self, n: int, rng: Generator) -> Tensor:
         """Independent draws `(n, *event)`."""
-
-    def meet(self, model: nn.Module) -> None:
-        """Told once, before training, with which model it will work. Most noise does not care."""
 
     def follow(self, model: nn.Module, step: int) -> None:
         """Told in every training step, behind the model's pass. Most noise stays where it is."""

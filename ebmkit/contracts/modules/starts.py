@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from ebmkit.contracts.kinds.model import Space
+from ebmkit.contracts.modules.live import LiveModule
+from ebmkit.contracts.setting import Setting
 
 
-class Starts(nn.Module):
+class Starts(LiveModule):
     """Chain starts. `draw` begins chains, `keep` takes back where they ended."""
 
-    #: Where states live. Whoever builds the module for a discrete model says so.
+    #: Where states live, which `prepare` sets.
     space: Space = "real"
     #: How many chains can be drawn at once, or None for any number.
     capacity: int | None = None
@@ -23,11 +25,9 @@ class Starts(nn.Module):
     def draw(self, like: Tensor, rng: Generator) -> Tensor:
         """As many starting points as `like` has rows, on its device and in its dtype."""
 
-    def live_in(self, space: Space) -> None:
-        """Let it and the starts inside it know where states live."""
-        for module in self.modules():
-            if isinstance(module, Starts):
-                module.space = space
+    def prepare(self, setting: Setting) -> None:
+        """Learn where states live. Starts inside these are prepared too."""
+        self.space = setting.space
 
     def keep(self, x: Tensor) -> None:
         """Remember the end points of the chains drawn last. Most starts forget."""

@@ -14,7 +14,7 @@ import torch
 
 from ebmkit.contracts.kinds import Data
 from ebmkit.contracts.walk import walk
-from ebmkit.engine.build import Parts
+from ebmkit.engine.parts import Parts
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import StorageFailed
 from ebmkit.language.diff import differences

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
-from ebmkit.engine.build import Parts
+from ebmkit.engine.parts import Parts
 from ebmkit.engine.statistic import Statistic
 from ebmkit.engine.telling.error_site import label_at
 from ebmkit.errors.running import Diverged

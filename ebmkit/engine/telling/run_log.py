@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from ebmkit.components.models.nets.conditional import Conditional
-from ebmkit.engine.build import Parts
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.record import Record
+from ebmkit.engine.parts import Parts
 from ebmkit.engine.telling.progress import Progress
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import range_of

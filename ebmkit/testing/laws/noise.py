@@ -9,15 +9,16 @@ from functools import lru_cache
 import torch
 from torch import Generator, Tensor
 
-from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.contracts.kinds import Noise
 from ebmkit.contracts.modules.conditional_density import ConditionalDensity
 from ebmkit.contracts.modules.density import Density
+from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Inapplicable, Law, require
 from ebmkit.testing.oracles import BELIEVED, DRAWS, features, generator, integrate, require_means, require_slope
 from ebmkit.testing.partner import build, data, default_dtype, network, seeded, states
+from ebmkit.testing.setting import small_setting
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged, unmoved
 
 
@@ -49,7 +50,7 @@ def _fitted(noise: Noise, case: Case, dtype: torch.dtype, other: bool) -> Densit
     with seeded(1 if other else 0), default_dtype(dtype):
         built = noise.build(case.event, 2 * points + 1 if other else points)
         density = built if isinstance(built, Density) else _Around(built, points[1 if other else 0])
-        introduce(density, model, "real")
+        prepare_modules(density, small_setting(model, case.event))
     return density.to(dtype).eval()
 
 

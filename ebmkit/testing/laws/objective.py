@@ -9,14 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.context import StepContext
-from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.contracts.kinds import Loss, Objective
 from ebmkit.contracts.modules.contest import Contest
+from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Inapplicable, Law, require
 from ebmkit.testing.oracles import generator, require_same_law, require_slope
 from ebmkit.testing.partner import build, data, default_dtype, model_for, seeded, states
+from ebmkit.testing.setting import small_setting
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged, unmoved
 
 
@@ -73,7 +74,7 @@ def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float6
     with seeded(1 if other else 0), default_dtype(dtype):
         extras = objective.extras(event, points[:100] if other else points)
         if extras is not None:
-            introduce(extras, module, model.space)
+            prepare_modules(extras, small_setting(module, event, model.space, points))
             extras = extras.to(dtype)
     setting = _Setting(objective, module, extras, points[:12])
     if not setting.learnt():

@@ -14,6 +14,7 @@ from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.bregman.power import Power
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Bregman
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import generator as rng
 
 #: Each generator, psi''(1), and psi as it is published, up to a linear function.
@@ -143,9 +144,9 @@ def test_what_is_no_generator_is_refused_before_it_trains(psi, words):
             return psi(u)
 
     with pytest.raises(ValueError, match=words):
-        Wrong().check()
+        Wrong().prepare(small_setting(torch.nn.Identity()))
 
 
 def test_every_generator_passes_the_check():
     for row in TABLE:
-        row[0].check()
+        row[0].prepare(small_setting(torch.nn.Identity()))

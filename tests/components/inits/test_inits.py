@@ -6,6 +6,8 @@ import torch
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.inits.noise import NoiseStart
 from ebmkit.components.inits.replay import Replay
+from ebmkit.contracts.modules.live import prepare_modules
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, FALSE_ALARM, assert_follows, generator, normal_cdf
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -126,7 +128,7 @@ def test_what_cannot_work_is_refused():
 @pytest.mark.parametrize(("space", "values"), [("binary", (0.0, 1.0)), ("spin", (-1.0, 1.0))])
 def test_noise_on_discrete_states_is_a_fair_coin(space, values):
     starts = Replay(size=40_000, rejuvenation=1.0).build((2, 3))
-    starts.live_in(space)  # also what is inside it
+    prepare_modules(starts, small_setting(torch.nn.Identity(), (2, 3), space))  # also what is inside it
     x = starts.draw(torch.zeros(40_000, 2, 3), generator(0))
     assert set(x.unique().tolist()) == set(values)
     share = (x == values[1]).double().mean(0)

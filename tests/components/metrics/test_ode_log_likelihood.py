@@ -18,6 +18,7 @@ from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.testing.partner import build
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, FALSE_ALARM, FakeView, generator, random_covariance, rows
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -268,7 +269,8 @@ def test_the_likelihood_begins_where_samples_begin(schedule):
     """A network that has learnt nothing is a noised Gaussian, and the flow stretches around its mean: the law that it
     makes of the prior is Gaussian, around the mean of the data, with a variance in proportion to that of the prior."""
     module = MLPScore(schedule=schedule, hidden=(4,)).build((2,)).double()
-    module.meet(50 + torch.randn(500, 2, generator=generator(0), dtype=torch.float64))
+    data = 50 + torch.randn(500, 2, generator=generator(0), dtype=torch.float64)
+    module.prepare(small_setting(module, data=data))
     with torch.no_grad():
         for parameter in module.network.last.parameters():
             parameter.zero_()

@@ -10,10 +10,11 @@ from ebmkit.chains.context import StepContext
 from ebmkit.components.models.exponential_family import ExponentialFamily
 from ebmkit.components.models.nets import exponential_family
 from ebmkit.components.objectives.closed_form_score_matching import ClosedFormScoreMatching
-from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.components.optimizers.sgd import SGD
+from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, generator, random_covariance
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -31,7 +32,7 @@ def fitted(model, data):
     event = tuple(data.shape[1:])
     module, objective = model.build(event), ClosedFormScoreMatching()
     extras = objective.extras(event, data)
-    introduce(extras, module, "real")
+    prepare_modules(extras, small_setting(module))
     with torch.no_grad():
         module.theta.copy_(extras.optimum)
     return module, extras
@@ -176,5 +177,5 @@ def test_the_closed_form_is_that_of_all_blocks_of_data(block, monkeypatch):
 def _closed_form(data, block, monkeypatch):
     monkeypatch.setattr(exponential_family, "BLOCK", block)
     extras = ClosedFormScoreMatching().extras((2,), data)
-    introduce(extras, ExponentialFamily(statistics=("linear", "quadratic", "quartic")).build((2,)), "real")
+    prepare_modules(extras, small_setting(ExponentialFamily(statistics=("linear", "quadratic", "quartic")).build((2,))))
     return extras

@@ -20,6 +20,7 @@ from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import EbmkitError
+from ebmkit.testing.setting import small_setting
 from tests.components.noised import Witness, built, gradient, off_center
 from tests.components.oracles import EVENTS, assert_mean, generator
 from tests.drawn import run
@@ -81,6 +82,11 @@ def test_one_class_is_a_label_too():
     assert module.score(points((2,)), torch.tensor(0.5), torch.zeros(6, dtype=torch.long)).shape == (6, 2)
 
 
+def prepare(model, data, labels):
+    module = model.build((1, 4, 4))
+    module.prepare(small_setting(module, (1, 4, 4), data=data, labels=torch.tensor(labels)))
+
+
 @pytest.mark.parametrize(
     ("labels", "wrong"), [([0, 3, 1], 3), ([0, -1, 1], -1), ([7, -2, 9], -2)], ids=["above", "below", "both"]
 )
@@ -88,9 +94,9 @@ def test_one_class_is_a_label_too():
 def test_labels_beyond_the_classes_are_refused(kind, labels, wrong):
     data = off_center((1, 4, 4), 3)
     with pytest.raises(ValueError, match=f"there is a label {wrong}, and 'classes' is 3: labels are 0 to 2"):
-        model(kind).build((1, 4, 4)).meet(data, torch.tensor(labels))
-    model(kind).build((1, 4, 4)).meet(data, torch.tensor([0, 2, 1]))
-    model(kind, classes=None).build((1, 4, 4)).meet(data, torch.tensor(labels))
+        prepare(model(kind), data, labels)
+    prepare(model(kind), data, [0, 2, 1])
+    prepare(model(kind, classes=None), data, labels)
 
 
 def test_a_run_with_too_few_classes_says_so_at_the_model(tmp_path):

@@ -21,6 +21,7 @@ from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
 from ebmkit.maths.noise_embedding import NoiseEmbedding
+from ebmkit.testing.setting import small_setting
 from tests.components.noised import (
     SCHEDULES,
     Mixture,
@@ -385,7 +386,8 @@ def test_trained_scores_are_near_the_exact_ones(kind, schedule, objective):
 def test_chains_begin_around_the_data(schedule, labelled):
     """10,000 starts know a mean to 0.05 sigma at 1e-6."""
     module = MLPScore(schedule=schedule, hidden=(4,), classes=2 if labelled else None).build((2,))
-    module.meet(50 + torch.randn(500, 2, generator=generator(0)), torch.arange(500) % 2)
+    data = 50 + torch.randn(500, 2, generator=generator(0))
+    module.prepare(small_setting(module, data=data, labels=torch.arange(500) % 2))
     seen = Labelled(module, torch.zeros(10_000, dtype=torch.long)) if labelled else module
     with frozen(seen) as energy:
         x = energy.noise(torch.zeros(10_000, 2), generator(1))

@@ -33,6 +33,7 @@ from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.engine.build import build
 from ebmkit.language.load import load_spec
 from ebmkit.maths import kernels
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import (
     EVENTS,
     assert_follows,
@@ -476,7 +477,7 @@ def test_over_latents_a_generator_is_the_integral():
 
 def snapshot(model, event, **parameters):
     density = Snapshot(**parameters).build(event, torch.zeros(3, *event))
-    density.meet(model)
+    density.prepare(small_setting(model, event))
     return density
 
 
@@ -662,7 +663,7 @@ def test_a_copy_takes_the_spectral_vectors_along():
     event = (1, 4, 4)
     module = Conv(layers=(ConvLayer(channels=2),), activation="silu", spectral_norm=True).build(event).train()
     density = Snapshot(interval=1, sampler=Langevin(steps=1), init=DataStart()).build(event, torch.zeros(3, *event))
-    density.meet(module)
+    density.prepare(small_setting(module, event))
     x = torch.randn(5, *event, generator=generator(0))
     for step in range(1, 4):
         with torch.no_grad():

@@ -27,14 +27,15 @@ from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
 from ebmkit.components.objectives.adaptive_nce import AdaptiveNCE
 from ebmkit.components.objectives.bregman import BregmanRatioMatching
 from ebmkit.components.objectives.mle import MLE
-from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.components.samplers.langevin import Langevin, LangevinState
 from ebmkit.contracts.kinds import Bregman, Sampler, StepInfo
+from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.report import drawing
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, generator
 from tests.drawn import resume, run
 from tests.faults.remains import different, ends
@@ -80,7 +81,7 @@ def points(event, seed=0, n=12):
 def met(objective, module, event):
     """Its extras, as a run builds them."""
     extras = objective.extras(event, points(event))
-    introduce(extras, module, "real")
+    prepare_modules(extras, small_setting(module))
     return extras
 
 
@@ -264,7 +265,7 @@ def test_the_copy_is_a_noise_density_like_others(event):
     """Its log density is minus its own energy, its draws are chains of its own, whatever became of the model."""
     module = network(event)
     density = Snapshot(sampler=Langevin(steps=3, step_size=0.05), init=DataStart()).build(event, points(event))
-    density.meet(module)
+    density.prepare(small_setting(module, event))
     old = copy.deepcopy(module)
     with torch.no_grad():
         for parameter in module.parameters():

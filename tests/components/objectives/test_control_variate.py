@@ -21,15 +21,16 @@ from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
 from ebmkit.components.objectives.adaptive_nce import AdaptiveNCE
 from ebmkit.components.objectives.nets import control_variate
 from ebmkit.components.objectives.nets.control_variate import EVERY, RATE, SteinControl, stein
-from ebmkit.components.objectives.nets.introduction import introduce
 from ebmkit.components.samplers.exact import Exact
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.kinds import Bregman
+from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.maths.spectral import SpectralNorm
 from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing import check_component
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, assert_mean, generator, numeric_gradient, random_covariance, rows
 
 
@@ -260,7 +261,7 @@ def setting(objective, event):
     module = MLP(hidden=(4,)).build(event)
     data = torch.randn(10, *event, generator=generator(0))
     extras = objective.extras(event, data)
-    introduce(extras, module, "real")
+    prepare_modules(extras, small_setting(module))
     if extras.control is not None:
         extras.control.covariance.fill_(-0.3)
         extras.control.variance.fill_(0.5)
@@ -314,7 +315,7 @@ def test_with_exact_chains_the_gradient_keeps_its_mean_and_scatters_less():
     for wanted in (False, True):
         objective = AdaptiveNCE(interval=50, sampler=Exact(), init=NoiseStart(), energy_l2=0.0, control_variate=wanted)
         extras = objective.extras(event, data)
-        introduce(extras, noise, "real")
+        prepare_modules(extras, small_setting(noise))
         for seed in range(30 if wanted else 0):
             objective.loss(module, data, StepContext(generator(900 + seed), extras, 1 + EVERY))
         draws = torch.stack(

@@ -12,6 +12,7 @@ from ebmkit.components.objectives.mle import MLE
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.engine.build import build
 from ebmkit.errors import EbmkitError, Mistakes
+from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, generator
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -103,8 +104,8 @@ def test_labels_without_a_class_are_refused_before_training():
 def test_labels_below_zero_are_refused():
     module = Classifier(classes=3).build((2,))
     with pytest.raises(ValueError, match="a label -1"):
-        JEM().check_labels(module, torch.zeros(1, 2), torch.tensor([0, -1, 7]))
-    JEM().check_labels(module, torch.zeros(1, 2), torch.tensor([0, 1, 2]))
+        JEM().prepare(small_setting(module, data=torch.zeros(3, 2), labels=torch.tensor([0, -1, 7])))
+    JEM().prepare(small_setting(module, data=torch.zeros(3, 2), labels=torch.tensor([0, 1, 2])))
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.contracts.kinds import Schedule
+from ebmkit.contracts.modules.live import LiveModule
+from ebmkit.contracts.setting import Setting
 from ebmkit.maths.process import check_schedule, signal_and_noise
 
 #: A noise level or a time, for all states or for each.
 Level: TypeAlias = float | Tensor
 
 
-class Conditional(nn.Module):
+class Conditional(LiveModule):
     """The scores of noised data, one for each level: `s(x, level) = d log q_level(x) / dx`.
 
     A level is a sigma or a time, as `schedule` says: a number, with which chains are quickest, or a tensor `()` for all
@@ -32,16 +34,21 @@ class Conditional(nn.Module):
         self.classes = classes
         self.register_buffer("levels", self._levels(), persistent=False)
 
-    def meet(self, data: Tensor, labels: Tensor | None = None) -> None:
-        """Told once, before anything else, which data it will be trained on; these may be on another device."""
-        self.schedule = self.schedule.fitted(data)
+    def prepare(self, setting: Setting) -> None:
+        """Fit the schedule to the data, and raise a ValueError if there is a label that the network has no place for.
+
+        Without data all stays as it is.
+        """
+        if setting.data is None:
+            return
+        self.schedule = self.schedule.fitted(setting.data)
         check_schedule(self.schedule)
         if self.levels is not None:
             self.levels = self.schedule.levels().to(self.levels)
-        self.check_labels(labels)
+        self._check_labels(setting.labels)
+        self._check_labels(setting.test_labels)
 
-    def check_labels(self, labels: Tensor | None) -> None:
-        """Raise a ValueError if there is a label that the network has no place for."""
+    def _check_labels(self, labels: Tensor | None) -> None:
         if self.classes is not None and labels is not None:
             low, high = map(int, labels.aminmax())
             if low < 0 or high >= self.classes:

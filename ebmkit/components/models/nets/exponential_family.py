@@ -10,6 +10,9 @@ from typing import Protocol, cast
 import torch
 from torch import Tensor, nn
 
+from ebmkit.contracts.modules.live import LiveModule
+from ebmkit.contracts.setting import Setting
+
 #: Data points whose statistics are computed at a time.
 BLOCK = 1 << 12
 
@@ -100,7 +103,7 @@ def _slope(x: Tensor, power: Tensor) -> Tensor:
     return power * x.pow((power - 1).clamp(min=0))
 
 
-class ClosedForm(nn.Module):
+class ClosedForm(LiveModule):
     """The parameters that minimise score matching on all data, and the matrix A of their normal equations."""
 
     optimum: Tensor
@@ -111,10 +114,10 @@ class ClosedForm(nn.Module):
         self._data: Tensor | None = data
 
     @torch.no_grad()
-    def meet(self, model: nn.Module) -> None:
+    def prepare(self, setting: Setting) -> None:
         """Solve `A theta = -b` in float64, where `A = E[dT dT']` and `b = E[lap T]`."""
         assert self._data is not None
-        module = cast("HasStatistics", copy.deepcopy(model).to("cpu", torch.float64))
+        module = cast("HasStatistics", copy.deepcopy(setting.model).to("cpu", torch.float64))
         count = len(module.theta)
         a, b = torch.zeros(count, count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
         for block in torch.split(self._data, BLOCK):
@@ -124,7 +127,7 @@ class ClosedForm(nn.Module):
             b += module.statistic_laplacians(x).sum(0)
         if int(torch.linalg.matrix_rank(a, hermitian=True)) < count:
             raise ValueError("the data do not tell the statistics apart: their gradients are linearly dependent")
-        dtype = model.get_parameter("theta").dtype
+        dtype = setting.model.get_parameter("theta").dtype
         self.register_buffer("optimum", torch.linalg.solve(a, -b).to(dtype))
         self.register_buffer("curvature", (a / len(self._data)).to(dtype))
         self._data = None

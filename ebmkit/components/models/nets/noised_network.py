@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ebmkit.components.data.rows import plain_moments
 from ebmkit.components.models.nets.conditional import Conditional, Level, score_of_energy
 from ebmkit.contracts.kinds import Schedule
+from ebmkit.contracts.setting import Setting
 from ebmkit.maths.process import most_noise, signal_and_noise
 
 
@@ -47,8 +48,11 @@ class NoisedNetwork(Conditional):
         self.register_buffer("center", torch.zeros(event))
         self.register_buffer("scale", torch.ones(()))
 
-    def meet(self, data: Tensor, labels: Tensor | None = None) -> None:
-        super().meet(data, labels)
+    def prepare(self, setting: Setting) -> None:
+        super().prepare(setting)
+        data = setting.data
+        if data is None:
+            return
         mean, std = plain_moments(data)
         spread = std.square().mean().sqrt()
         with torch.no_grad():

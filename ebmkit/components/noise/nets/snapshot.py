@@ -12,12 +12,13 @@ from ebmkit.contracts.context import Context
 from ebmkit.contracts.kinds import Sampler
 from ebmkit.contracts.modules.density import Density
 from ebmkit.contracts.modules.starts import Starts
+from ebmkit.contracts.setting import Setting
 
 
 class SnapshotDensity(Density):
     """`exp(-E_m)`, unnormalised, with the weights that the model had when it was last copied."""
 
-    #: The copy, which is made when it meets the model.
+    #: The copy, which `prepare` makes first.
     model: nn.Module
     #: A state, for its shape, device and dtype.
     origin: Tensor
@@ -29,8 +30,8 @@ class SnapshotDensity(Density):
         self.interval = interval
         self.register_buffer("origin", torch.zeros(event), persistent=False)
 
-    def meet(self, model: nn.Module) -> None:
-        self.model = copy.deepcopy(model).eval().requires_grad_(False)
+    def prepare(self, setting: Setting) -> None:
+        self.model = copy.deepcopy(setting.model).eval().requires_grad_(False)
 
     def log_prob(self, x: Tensor) -> Tensor:
         energy: Tensor = self.model(x)

@@ -1,0 +1,91 @@
+"""The data of a run: files that must be there, points that are checked, memory that holds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ebmkit.contracts.kinds import Data, Dataset
+from ebmkit.contracts.kinds.data import Split
+from ebmkit.contracts.walk import walk
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.telling.error_site import ErrorSite
+from ebmkit.errors.fit import DataUnreadable
+from ebmkit.language.plan import Plan
+
+#: Data points checked at a time.
+ROWS = 1 << 16
+
+#: Points that stand in for data that are not here, if no batch asks for more.
+STAND_IN = 256
+
+
+class Points(NamedTuple):
+    """The points of a split, and their labels; None without data or labels."""
+
+    x: Tensor | None = None
+    y: Tensor | None = None
+
+    def on(self, device: torch.device) -> Points:
+        """On the device where a quarter of its free memory holds the points; otherwise where they are."""
+        if self.x is None:
+            return self
+        large = device.type == "cuda" and self.x.nbytes > torch.cuda.mem_get_info(device)[0] // 4
+        x = self.x if large else self.x.to(device)
+        return Points(x, None if self.y is None else self.y.to(x.device, torch.long))
+
+
+def training_points(plan: Plan) -> Tensor | None:
+    """The points that a plan trains on, on the CPU, for callers that want nothing else of it; None without data."""
+    check_files(plan)
+    dtype = getattr(torch, plan.spec.dtype)
+    return load(plan, "train", Streams(plan.spec.seed, torch.device("cpu")), dtype, stand_in=False).x
+
+
+def check_files(plan: Plan) -> None:
+    """Raise `DataUnreadable` unless all files are here that data of the plan, those of metrics among them, read."""
+    for path, part in walk(plan.spec):
+        if isinstance(part, Data) and (missing := part.missing()):
+            said = f"data '{plan.name_at(path)}': there is no file '{missing[0]}'"
+            where = "" if missing[0].is_absolute() else f" in {Path.cwd()}"
+            raise DataUnreadable(said + where, plan.place(path), help=part.origin())
+
+
+def load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype, *, stand_in: bool) -> Points:
+    """The points of a split and their labels, on the CPU. Made-up points may `stand_in` for files that are not here."""
+    data = plan.spec.data
+    if data is None:
+        return Points()
+    with ErrorSite(plan, ("data",)):
+        rng = streams.generator(f"data/{split}")
+        x, y = _made_up(plan, data, rng) if stand_in and data.missing() else data.load(split, rng)
+        if tuple(x.shape[1:]) != plan.event or not len(x):
+            raise ValueError(
+                f"{split} points have shape {tuple(x.shape)}, expected (N, {', '.join(map(str, plan.event))})"
+            )
+        x = x.to(dtype) if x.is_floating_point() else x
+        _check_finite(x, split)
+        if y is not None and (y.shape != x.shape[:1] or y.is_floating_point()):
+            raise ValueError(f"{split} labels are {y.dtype} of shape {tuple(y.shape)}, expected {len(x)} whole numbers")
+        return Points(x, y)
+
+
+def _check_finite(x: Tensor, split: Split) -> None:
+    """Block by block, so that a file larger than the memory is not read as a whole."""
+    for first in range(0, len(x), ROWS):
+        block = x[first : first + ROWS]
+        if not all(bool(end.isfinite()) for end in block.aminmax()):
+            row = first + int(block.flatten(1).isfinite().all(dim=1).logical_not().nonzero()[0])
+            raise ValueError(f"{split} point {row} is not finite: {x[row].flatten()[:8].tolist()}")
+
+
+def _made_up(plan: Plan, data: Data, rng: torch.Generator) -> Dataset:
+    """Points of the shape and space of data that are not here."""
+    n = max(STAND_IN, *(stage.batch_size for stage in plan.spec.stages), 0)
+    x = torch.empty(n, *plan.event).normal_(generator=rng)
+    if data.space != "real":
+        x = (x > 0).to(x) * 2 - 1 if data.space == "spin" else (x > 0).to(x)
+    return Dataset(x, torch.zeros(n, dtype=torch.long) if data.labelled else None)

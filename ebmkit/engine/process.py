@@ -1,0 +1,93 @@
+"""What a run sets for the whole process: device, threads, determinism, seeds and precision of what is built."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from ebmkit.engine.rng import Streams
+from ebmkit.errors.running import EnvironmentLacks
+from ebmkit.language.plan import Plan
+
+#: Below this number of parameters a second thread costs more than it brings.
+SMALL = 1_000_000
+
+
+def find_device(plan: Plan) -> torch.device:
+    """The device that the spec asks for, or an error that lists those of this machine."""
+    wanted = plan.spec.device
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if wanted == "auto":
+        return torch.device("cuda" if cuda else "mps" if mps else "cpu")
+    device = torch.device(wanted)
+    count = {"cuda": torch.cuda.device_count() if cuda else 0, "mps": int(mps), "cpu": 1}[device.type]
+    if (device.index or 0) >= count:
+        there = [
+            *(f"cuda:{n}" for n in range(torch.cuda.device_count() if cuda else 0)),
+            *(["mps"] if mps else []),
+            "cpu",
+        ]
+        raise EnvironmentLacks(
+            f"device {wanted!r} is not available here",
+            plan.place(("device",)),
+            label="this machine has " + ", ".join(there),
+            help="'auto' takes the best device that is there",
+        )
+    return device
+
+
+def set_threads(plan: Plan, model: nn.Module) -> int:
+    """Set how many threads this process uses, and return the number."""
+    threads = plan.spec.threads
+    if threads == "auto":
+        small = sum(parameter.numel() for parameter in model.parameters()) < SMALL
+        threads = (
+            1 if small else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
+    torch.set_num_threads(threads)
+    return threads
+
+
+def insist_on_determinism(wanted: bool) -> None:
+    """Refuse operations that give other bits every time, or allow them."""
+    if wanted:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
+    torch.use_deterministic_algorithms(wanted)
+    # Filling fresh memory with NaN, as this mode would, costs time and hides nothing: what is used is written first.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+
+
+@contextmanager
+def settings_kept() -> Iterator[None]:
+    """Around a run: what `build` sets for the whole process is put back, for code that goes on in it."""
+    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    filled = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(strict)
+        torch.utils.deterministic.fill_uninitialized_memory = filled  # type: ignore[attr-defined]
+
+
+@contextmanager
+def fitting_precision(dtype: torch.dtype) -> Iterator[None]:
+    """In a run in float64, what is fitted to data is not rounded to float32 first; nothing is fitted in less."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64 if dtype == torch.float64 else torch.float32)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
+def seeded(streams: Streams, path: str) -> Iterator[None]:
+    """torch initialises layers from the global generator: lend it a seed of ours and put it back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(streams.seed_of(path))
+        yield

@@ -1,0 +1,20 @@
+"""A setting for modules that are tried without a run."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from ebmkit.contracts.kinds.model import Event, Space
+from ebmkit.contracts.setting import Setting
+from ebmkit.testing.oracles import generator
+
+
+def small_setting(
+    model: nn.Module,
+    event: Event = (2,),
+    space: Space = "real",
+    data: Tensor | None = None,
+    labels: Tensor | None = None,
+) -> Setting:
+    """What `prepare` is given, with a generator of its own."""
+    return Setting(event, space, model, generator(0), data, labels)
