@@ -1,6 +1,7 @@
 """What several folders of tests share."""
 
 import logging
+import math
 import textwrap
 import warnings
 from collections.abc import Iterator
@@ -28,6 +29,20 @@ def precise(one_thread) -> Iterator[None]:
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(before)
+
+
+@pytest.fixture(scope="session")
+def unhurried() -> Iterator[float]:
+    """No run saves a checkpoint because the machine is slow: `every: auto`, the default, goes by the clock.
+
+    Gives the seconds that it waits otherwise.
+    """
+    from ebmkit.engine.folder import checkpointer
+
+    with pytest.MonkeyPatch.context() as patch:
+        seconds = checkpointer.SECONDS
+        patch.setattr(checkpointer, "SECONDS", math.inf)
+        yield seconds
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from tests.patience import PATIENCE
+
 Json = dict[str, Any]
 
 #: The pipe that the browser reads from and the one that it writes to have these numbers.
@@ -31,7 +33,7 @@ def executable() -> str | None:
 class Chromium:
     """One browser with one page; a context manager. Every request, message and error of the page is kept."""
 
-    def __init__(self, path: str, timeout: float = 60.0) -> None:
+    def __init__(self, path: str, timeout: float = PATIENCE) -> None:
         self.path = path
         self.timeout = timeout
         self.events: list[Json] = []

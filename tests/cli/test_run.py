@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from ebmkit.cli import group
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -51,7 +52,7 @@ def started(*words, **options):
 @pytest.mark.long
 def test_two_processes_leave_the_same_bytes(folder):
     processes = [started("run", "verb.yaml", "--quiet", "--runs-dir", name) for name in ("one", "two")]
-    told = [process.communicate(timeout=60)[0].strip() for process in processes]
+    told = [process.communicate(timeout=PATIENCE)[0].strip() for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     compared = ["metrics.jsonl", "samples/samples.safetensors", "resolved.yaml"]
     compared += [f"checkpoints/step-000020/{part}.safetensors" for part in ("model", "mean", "extras")]
@@ -133,13 +134,15 @@ def test_sample_overwrites_only_by_force_and_refuses_what_it_cannot_do(folder):
 
 @pytest.mark.parametrize(("number", "exit_status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_end_a_run_and_say_so(folder, number, exit_status):
-    running = started("run", "verb.yaml", "--set", "train.steps=100000")  # of which 500 make a line of metrics
+    # Of these steps 500 make a line of metrics. What ignores SIGHUP, as under nohup, would hand that on to its children.
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)}
+    running = started("run", "verb.yaml", "--set", "train.steps=100000", **heard)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not list(folder.glob("runs/*/*/metrics.jsonl")) and time.monotonic() < deadline:
             time.sleep(0.05)
         running.send_signal(number)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=PATIENCE)
     finally:
         running.kill()  # a test that fails leaves nothing running
     assert running.returncode == exit_status
@@ -156,6 +159,6 @@ def test_a_reader_that_goes_away_does_not_end_the_run(folder):
     running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     running.stdout.readline()
     running.stdout.close()  # as `head` does
-    assert running.wait(timeout=60) == 0, running.stderr.read()
+    assert running.wait(timeout=PATIENCE) == 0, running.stderr.read()
     (path,) = folder.glob("runs/verb/*/run.json")
     assert json.loads(path.read_text())["status"] == "finished"

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from ebmkit.cli import group
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -365,7 +366,9 @@ def test_an_interrupted_inpainting_leaves_no_file(given):
         f"ReverseSDE.step = interrupted\nimport sys\nsys.argv = ['ebmkit', *{words}]\nmain()\n"
     )
     before = sorted(Path().iterdir())
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(Path().iterdir()) == before

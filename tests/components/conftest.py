@@ -6,3 +6,8 @@ import pytest
 @pytest.fixture(autouse=True)
 def _precise(precise):
     pass
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _unhurried(unhurried):
+    pass

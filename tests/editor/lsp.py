@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from tests.patience import PATIENCE
+
 Json = dict[str, Any]
 
 
@@ -53,7 +55,7 @@ class Document(NamedTuple):
 class LanguageServer:
     """One server process; a context manager. `settings` is what an editor's settings file would say."""
 
-    def __init__(self, command: Sequence[str], folder: Path, settings: Json, timeout: float = 20.0) -> None:
+    def __init__(self, command: Sequence[str], folder: Path, settings: Json, timeout: float = PATIENCE) -> None:
         self.timeout = timeout
         self._settings = settings
         self._folder = folder

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.editor.lsp import LanguageServer, Mark
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "yaml-language-server"
@@ -66,7 +67,7 @@ HEAD = "ebmkit: 1\nname: test\n"
 def ebmkit(*arguments: str) -> Any:
     """What a verb prints as JSON."""
     command = [str(Path(sys.executable).with_name("ebmkit")), *arguments]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout)
 
 
 def spec(text: str) -> str:
@@ -95,7 +96,11 @@ def command() -> list[str]:
             Path(aside, "new").mkdir()
             try:
                 done = subprocess.run(
-                    [*install, "--prefix", "."], cwd=Path(aside, "new"), capture_output=True, text=True, timeout=120
+                    [*install, "--prefix", "."],
+                    cwd=Path(aside, "new"),
+                    capture_output=True,
+                    text=True,
+                    timeout=120,
                 )
             except subprocess.TimeoutExpired:
                 pytest.skip(f"npm install {PACKAGE}@{VERSION} did not end in 120 s")

@@ -53,3 +53,8 @@ def finished(tmp_path_factory):
     spec = deepcopy(SMALL)
     spec["evaluate"] = [{"use": "sliced_wasserstein", "samples": 60, "every": 10}]
     return run(load_spec(spec), runs_dir=tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _unhurried(unhurried):
+    pass

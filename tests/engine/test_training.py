@@ -215,10 +215,10 @@ def test_the_best_of_a_stage_is_the_lowest_or_the_highest_of_its_own(better, val
     assert stage.is_over() is over
 
 
-def test_checkpoints_by_the_clock_are_a_minute_apart_and_rarer_where_saving_is_slow(monkeypatch, tmp_path):
+def test_checkpoints_by_the_clock_are_a_minute_apart_and_rarer_where_saving_is_slow(monkeypatch, tmp_path, unhurried):
     from types import SimpleNamespace
 
-    from ebmkit.engine.folder import checkpointer as checkpointer
+    from ebmkit.engine.folder import checkpointer
 
     clock, saves = [0.0], []
 
@@ -227,6 +227,7 @@ def test_checkpoints_by_the_clock_are_a_minute_apart_and_rarer_where_saving_is_s
         clock[0] += 6.0  # so slow that a fiftieth of the time is five minutes
         return checkpoints
 
+    monkeypatch.setattr(checkpointer, "SECONDS", unhurried)
     monkeypatch.setattr(checkpointer.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(checkpointer.checkpoint, "save", save)
     section = SimpleNamespace(every="auto", keep=2)

@@ -414,7 +414,7 @@ def test_on_a_device_that_is_read_a_step_later_numbers_are_found_a_step_later(la
         history.add(3, names, [torch.tensor(torch.nan), torch.tensor(1.0)])
         history.check_finite(3, weights, torch.tensor(torch.nan))
         with pytest.raises(Diverged):
-            history.settle()
+            history.collect()
         assert told[-1] == ("loss", 3)  # of which the weight was made
     with pytest.raises(Diverged):
         history._collect(3, names, [torch.nan, torch.nan])

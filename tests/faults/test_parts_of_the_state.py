@@ -117,7 +117,7 @@ PARTS = {
     "beginning of the stage": Part("mle, second stage", r"values/stage_began"),
     "what was evaluated": Part("mle", r"values/evaluated"),
     "recorded history": Part("mle", r"history/records"),
-    "numbers of a window that is not full": Part("nce", r"history/landed"),
+    "numbers of a window that is not full": Part("nce", r"history/collected"),
     "step of the history": Part("mle, last step", r"history/step"),
     "log Z": Part("nce", r"extras/log_z"),
     "spectral norm": Part("images", r"model/.*\.[uv]"),

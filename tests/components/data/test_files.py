@@ -29,6 +29,7 @@ from ebmkit.components.data.csv import Csv
 from ebmkit.components.data.npz import Npz
 from ebmkit.components.data.tensor_file import TensorFile
 from tests.components.oracles import assert_follows, generator
+from tests.patience import PATIENCE
 
 SHAPES = [(11,), (11, 1), (11, 2), (11, 10), (11, 1, 4, 4)]
 TYPES = ["?", "<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<i4", "<i8", "<f2", "<f4", "<f8", ">f4", ">f8", ">i2", ">u4"]
@@ -426,7 +427,7 @@ def test_a_file_of_200_megabytes_is_streamed_in_100():
     with Path("large.safetensors").open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         file.truncate(8 + 128 + size)
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout.split("\n")[:3] == ["streamed", "streamed", "too large to load"], done.stderr
 
 
@@ -652,7 +653,8 @@ def test_the_line_of_the_data_is_blamed():
     for spec, (use, path, _) in zip(specs, WRONG, strict=True):
         Path(spec).write_text(SPEC.format(use, path))
     validate = [sys.executable, "-m", "ebmkit", "validate", *specs]
-    done = subprocess.run(validate, capture_output=True, text=True, timeout=60)  # a pipe that is opened never answers
+    # A pipe that is opened never answers.
+    done = subprocess.run(validate, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     messages = done.stderr.split("error[")[1:]
