@@ -17,6 +17,11 @@ FALSE_ALARM = 1e-6
 
 DRAWS = 20_000
 
+#: The values of a unit, by space.
+VALUES = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}
+#: Units whose states are gone through one by one.
+FEW = 16
+
 #: How far half of the points of a rule may be off. All of them are off by the square of it, or less.
 BELIEVED = 1e-5
 
@@ -111,6 +116,17 @@ def integrate(log_density: Callable[[Tensor], Tensor], event: Event) -> Quadratu
     if not found.believed:
         raise Inapplicable(f"no grid of {points} points a side integrates it")
     return found
+
+
+@torch.no_grad()
+def enumerated(log_density: Callable[[Tensor], Tensor], event: Event, values: tuple[float, float]) -> Quadrature:
+    """All states of few units of two values, in float64, and their probabilities."""
+    units = math.prod(event)
+    if units > FEW:
+        raise Inapplicable(f"{units} units have too many states to go through")
+    x = torch.cartesian_prod(*[torch.tensor(values, dtype=torch.float64)] * units).view(-1, *event)
+    log_p = log_density(x)
+    return Quadrature(x, log_p.softmax(0), float(log_p.logsumexp(0)), 0.0)
 
 
 def _even(low: Tensor, high: Tensor, points: int) -> tuple[Tensor, Tensor]:

@@ -108,8 +108,8 @@ class Blind(Sampler):
 def plugin(tmp_path, monkeypatch, request):
     """The plugin as one module, or as a package of two."""
     name = f"partner_plugin_{request.param}"
-    if request.param == "module":
-        (tmp_path / f"{name}.py").write_text(MODELS + SAMPLERS)
+    if request.param in ("module", "spins"):
+        (tmp_path / f"{name}.py").write_text(SPINS if request.param == "spins" else MODELS + SAMPLERS)
     else:
         folder = tmp_path / name
         folder.mkdir()
@@ -119,7 +119,7 @@ def plugin(tmp_path, monkeypatch, request):
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
     module = importlib.import_module(name)
-    yield module if request.param == "module" else module.samplers
+    yield module.samplers if request.param == "package" else module
     for each in [each for each in sys.modules if each.partition(".")[0] == name]:
         del sys.modules[each]
 
@@ -166,3 +166,64 @@ def test_partners_that_are_passed_come_first(plugin):
     assert model_for(plugin.Direct(), (2,), [mine])[0] is mine
     assert all(trial.partners == (mine,) for trial in trials([plugin.Direct], partners=[mine]))
     assert "keeps_the_target" in check_component(plugin.Direct, partners=[mine]).obeyed
+
+
+SPINS = '''
+"""A model of independent spins that cannot be drawn from as a whole, and a sampler that draws each by its field."""
+
+import torch
+from torch import nn
+
+from ebmkit.api import Model, Sampler, StepInfo, component
+from ebmkit.components.samplers.langevin import LangevinState
+
+
+class Net(nn.Module):
+    unit_values = (-1.0, 1.0)
+
+    def __init__(self, event):
+        super().__init__()
+        self.fields = nn.Parameter(torch.full(event, 0.4))
+
+    def forward(self, x):
+        return -(x * self.fields).flatten(1).sum(1)
+
+
+@component("spins")
+class Spins(Model):
+    """Independent spins."""
+
+    space = "spin"
+    offers = frozenset({"energy", "fields"})
+
+    def event(self):
+        return (3,)
+
+    def build(self, event):
+        return Net(event)
+
+
+@component("by_field")
+class ByField(Sampler):
+    """Draws of independent spins."""
+
+    spaces = frozenset({"spin"})
+    needs = frozenset({"energy", "fields"})
+    traces = frozenset()
+    steps: int = 1
+    factor: float = 2.0
+
+    def init(self, energy, x, rng):
+        return LangevinState(x)
+
+    def step(self, energy, state, rng):
+        up = torch.empty_like(state.x).uniform_(generator=rng) < (self.factor * energy.module.fields).sigmoid()
+        return LangevinState(torch.where(up, 1.0, -1.0).to(state.x)), StepInfo()
+'''
+
+
+@pytest.mark.parametrize("plugin", ["spins"], indirect=True)
+def test_chains_of_few_discrete_states_are_held_against_all_of_them(plugin):
+    """No exact draws are needed then; and a bias of 5 %, as step sizes have, is not allowed to those without any."""
+    assert examine(plugin.ByField).inapplicable == {}
+    assert set(examine(plugin.ByField(factor=2.2)).broken) == {"keeps_the_target"}

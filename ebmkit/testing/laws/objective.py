@@ -127,22 +127,8 @@ def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
     The ends of chains are those that were seen first: to the gradient of maximum likelihood they are constants, though
     they depend on the parameters. What a loss leaves behind in its extras is no part of the next.
     """
-    setting = _setting(objective, case)
-    rng = generator(6)
-    with torch.no_grad():  # away from where noise that follows the model met it
-        for parameter in setting.model.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=rng, dtype=parameter.dtype))
+    setting = _moved_a_little(_setting(objective, case))
     ends: list[Tensor] = []
-
-    def loss(context: type[StepContext]) -> Loss:
-        # The extras that are perturbed, with the buffers they began with.
-        kept = {name: tensor.clone() for name, tensor in _buffers(setting.extras)}
-        try:
-            return objective.loss(setting.model, setting.batch, context(generator(2), setting.extras, 2, labels=labels))
-        finally:
-            for name, tensor in _buffers(setting.extras):
-                if not torch.equal(tensor, kept[name]):  # autograd minds a copy even of the same numbers
-                    tensor.copy_(kept[name])
 
     class Recording(StepContext):
         def chain(self, *args: Any, **options: Any) -> Tensor:
@@ -156,21 +142,41 @@ def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
             self.seen += 1
             return ends[self.seen - 1]
 
-    labels = _labels(setting.batch)
     rivals = setting.rivals()
     theirs = set(map(id, rivals))
     others = [parameter for parameter in setting.learnt() if id(parameter) not in theirs]
-    value, _, rival = loss(Recording)
+    value, _, rival = _loss_once(setting, Recording)
     slopes, rival_slopes = _slopes(value, others), _slopes(rival, rivals)  # before anything is moved
-    require_slope(lambda: loss(Replaying).value, others, slopes, "the gradient of the loss")
+    require_slope(lambda: _loss_once(setting, Replaying).value, others, slopes, "the gradient of the loss")
     if rival is not None:
 
         def rival_loss() -> Tensor:
-            found = loss(Replaying).rival
+            found = _loss_once(setting, Replaying).rival
             assert found is not None
             return found
 
         require_slope(rival_loss, rivals, rival_slopes, "the gradient of the rival's loss")
+
+
+def _moved_a_little(setting: _Setting) -> _Setting:
+    """Away from where noise that follows the model met it."""
+    rng = generator(6)
+    with torch.no_grad():
+        for parameter in setting.model.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=rng, dtype=parameter.dtype))
+    return setting
+
+
+def _loss_once(setting: _Setting, context: type[StepContext]) -> Loss:
+    """A loss that leaves in the extras, whose parameters may have been perturbed, the buffers they began with."""
+    extras, labels = setting.extras, _labels(setting.batch)
+    kept = {name: tensor.clone() for name, tensor in _buffers(extras)}
+    try:
+        return setting.objective.loss(setting.model, setting.batch, context(generator(2), extras, 2, labels=labels))
+    finally:
+        for name, tensor in _buffers(extras):
+            if not torch.equal(tensor, kept[name]):  # autograd minds a copy even of the same numbers
+                tensor.copy_(kept[name])
 
 
 def _buffers(extras: nn.Module | None) -> list[tuple[str, Tensor]]:

@@ -12,27 +12,17 @@ from ebmkit.chains.energy import Energy
 from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable, require
-from ebmkit.testing.laws.model.setting import SIGMA, VALUES, network_of, require_ability, states_of, train_a_little
-from ebmkit.testing.oracles import DRAWS, Quadrature, features, generator, integrate, require_means
+from ebmkit.testing.laws.model.setting import SIGMA, network_of, require_ability, states_of, train_a_little
+from ebmkit.testing.oracles import DRAWS, VALUES, Quadrature, enumerated, features, generator, integrate, require_means
 from ebmkit.testing.partner import build
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged
-
-#: Units whose states are gone through one by one.
-FEW = 16
 
 
 def _density(model: Model, module: nn.Module, case: Case) -> Quadrature:
     """The model's own law: all of its states, or by quadrature in one and two dimensions."""
     if model.space not in VALUES:
         return integrate(lambda x: -module(x), case.event)
-    units = math.prod(case.event)
-    if units > FEW:
-        raise Inapplicable(f"{units} units have too many states to go through")
-    values = torch.tensor(VALUES[model.space], dtype=torch.float64)
-    x = torch.cartesian_prod(*[values] * units).view(-1, *case.event)
-    with torch.no_grad():
-        log_p = -module(x)
-    return Quadrature(x, log_p.softmax(0), float(log_p.logsumexp(0)), 0.0)
+    return enumerated(lambda x: -module(x), case.event, VALUES[model.space])
 
 
 def knows_the_values_of_its_units(model: Model, case: Case) -> None:

@@ -16,9 +16,6 @@ from ebmkit.testing.partner import build, states
 #: A noise level, for what takes one.
 SIGMA = 0.7
 
-#: The values of a unit, by space.
-VALUES = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}
-
 
 def states_of(model: Model, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
     return states(model.space, n, case.event, generator(1), dtype)
