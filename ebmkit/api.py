@@ -7,62 +7,33 @@ Nothing else in ebmkit is a promise: these names keep their meaning within one `
 method that uses them.
 """
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
+from types import ModuleType as _ModuleType
 
-from annotated_types import Ge, Gt, Interval, Le, Len, Lt, MinLen
+# `as` marks what is exported, to type checkers too.
+# isort: off
+from annotated_types import Ge as Ge, Gt as Gt, Interval as Interval, Le as Le, Len as Len, Lt as Lt, MinLen as MinLen
 
-from ebmkit.contracts import kinds
-from ebmkit.contracts.component import component, section
-from ebmkit.contracts.context import Context
-from ebmkit.contracts.kinds import *  # noqa: F403
-from ebmkit.contracts.lazy import LazyModule, torch
-from ebmkit.contracts.panel import Panel
-from ebmkit.contracts.setting import Setting
-from ebmkit.contracts.view import View
-from ebmkit.errors.running import EnvironmentLacks
-from ebmkit.registry.hookspecs import API_VERSION, hookimpl
-from ebmkit.registry.offer import Offer
+from ebmkit.contracts.component import component as component, section as section
+from ebmkit.contracts.context import Context as Context
+from ebmkit.contracts.kinds import *  # noqa: F403  # every kind, and the types that its methods are given and return
+from ebmkit.contracts.lazy import LazyModule as LazyModule, torch as torch
+from ebmkit.contracts.panel import Panel as Panel
+from ebmkit.contracts.setting import Setting as Setting
+from ebmkit.contracts.view import View as View
+from ebmkit.errors.running import EnvironmentLacks as EnvironmentLacks
+from ebmkit.registry.hookspecs import API_VERSION as API_VERSION, hookimpl as hookimpl
+from ebmkit.registry.offer import Offer as Offer
 
-if TYPE_CHECKING:
-    from ebmkit.chains.chain import run_chain
-    from ebmkit.components.models.nets.conditional import Conditional
-    from ebmkit.contracts.modules.conditional_density import ConditionalDensity
-    from ebmkit.contracts.modules.contest import Contest
-    from ebmkit.contracts.modules.density import Density
-    from ebmkit.contracts.modules.live import LiveModule
-    from ebmkit.contracts.modules.starts import Starts
-
-__all__ = [
-    "API_VERSION",
-    "Conditional",
-    "ConditionalDensity",
-    "Contest",
-    "Context",
-    "Density",
-    "EnvironmentLacks",
-    "Ge",
-    "Gt",
-    "Interval",
-    "LazyModule",
-    "Le",
-    "Len",
-    "LiveModule",
-    "Lt",
-    "MinLen",
-    "Offer",
-    "Panel",
-    "Setting",
-    "Starts",
-    "View",
-    "component",
-    "hookimpl",
-    "run_chain",
-    "section",
-    "torch",
-]
-
-if not TYPE_CHECKING:  # type checkers take what the import with a star gives
-    __all__ += kinds.__all__  # every kind, and the types that its methods are given and return
+if _typing.TYPE_CHECKING:
+    from ebmkit.chains.chain import run_chain as run_chain
+    from ebmkit.components.models.nets.conditional import Conditional as Conditional
+    from ebmkit.contracts.modules.conditional_density import ConditionalDensity as ConditionalDensity
+    from ebmkit.contracts.modules.contest import Contest as Contest
+    from ebmkit.contracts.modules.density import Density as Density
+    from ebmkit.contracts.modules.live import LiveModule as LiveModule
+    from ebmkit.contracts.modules.starts import Starts as Starts
+# isort: on
 
 _WITH_TORCH = {
     "Conditional": "ebmkit.components.models.nets.conditional",
@@ -74,11 +45,14 @@ _WITH_TORCH = {
     "run_chain": "ebmkit.chains.chain",
 }
 
+if not _typing.TYPE_CHECKING:  # with these a type checker would take any name, or forget those of the kinds
+    _HERE = [name for name, value in globals().items() if name[0] != "_" and type(value) is not _ModuleType]
+    __all__ = sorted([*_HERE, *_WITH_TORCH])
 
-def __getattr__(name: str) -> Any:
-    """The names that need torch, when they are first asked for."""
-    if name not in _WITH_TORCH:
-        raise AttributeError(f"module 'ebmkit.api' has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name):
+        """The names that need torch, when they are first asked for."""
+        if name not in _WITH_TORCH:
+            raise AttributeError(f"module 'ebmkit.api' has no attribute {name!r}")
+        from importlib import import_module
 
-    return getattr(import_module(_WITH_TORCH[name]), name)
+        return getattr(import_module(_WITH_TORCH[name]), name)

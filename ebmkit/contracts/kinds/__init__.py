@@ -3,8 +3,8 @@
 A new kind is a file here and a line below: the verbs, the schema, the checks and `ebmkit.api` take their lists from it.
 """
 
+import typing as _typing
 from types import ModuleType as _ModuleType
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ebmkit.contracts.component import Component as _Component
 from ebmkit.contracts.component import is_kind as _is_kind
@@ -33,5 +33,5 @@ KINDS: dict[str, type[_Component]] = {
     if isinstance(value, type) and issubclass(value, _Component) and _is_kind(value)
 }
 
-if not _TYPE_CHECKING:  # type checkers read the lines above
+if not _typing.TYPE_CHECKING:  # type checkers read the lines above
     __all__ = [name for name, value in _HERE.items() if not isinstance(value, _ModuleType)]

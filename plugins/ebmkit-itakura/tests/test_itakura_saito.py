@@ -1,7 +1,15 @@
-"""The generator against its closed forms."""
+"""The generator against the laws of its kind and against its closed forms."""
 
+import pytest
 import torch
 from ebmkit_itakura import ItakuraSaito
+
+from ebmkit.testing import trials
+
+
+@pytest.mark.parametrize("trial", trials([ItakuraSaito, ItakuraSaito(eps=0.1)]), ids=str)
+def test_law(trial):
+    trial.run()
 
 
 def test_s0_and_s1_are_those_of_the_closed_form():

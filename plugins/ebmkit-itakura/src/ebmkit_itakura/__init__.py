@@ -1,8 +1,16 @@
 """The Itakura-Saito divergence for ebmkit."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 from ebmkit.api import Bregman, Gt, component, torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: The version of `ebmkit.api` that this was written for.
+EBMKIT_API = 1
 
 
 @component("itakura_saito")
@@ -21,5 +29,5 @@ class ItakuraSaito(Bregman):
 
     eps: Annotated[float, Gt(0)] = 1e-6
 
-    def psi(self, u):
+    def psi(self, u: Tensor) -> Tensor:
         return -torch.log(u + self.eps)
