@@ -1,1 +1,1 @@
-"""Running samplers: energies as chains see them, the chain runner, long chains and their warm-up."""
+"""Running samplers: energies as seen by samplers, the chain runner, long chains and their warm-up."""

@@ -14,7 +14,7 @@ from ebmkit.contracts.kinds import Sampler, State, StepInfo
 
 
 class Chain(NamedTuple):
-    """Where the chains ended, what their last step saw and, per step, the means over chains of what all steps saw."""
+    """The final states of the chains, the information of the last step, and for each step its means over chains."""
 
     x: Tensor
     last: StepInfo
@@ -31,10 +31,10 @@ def run_chain(
     on_step: Callable[[], None] | None = None,
     project: Callable[[Any, Generator], Any] | None = None,
 ) -> Chain:
-    """Run `sampler.steps` steps from `x`. Nothing is brought to the host and no parameter gets a gradient.
+    """Run `sampler.steps` steps from `x`, without host synchronisation and without gradients of parameters.
 
-    `on_step` is called after every step: it counts, or raises to stop the chain. `project` maps a state to one whose
-    known parts are set; it is applied before the first step and after each of them.
+    `on_step` is called after every step; it may raise to stop the chain. `project` maps a state to one whose known
+    parts are set; it is applied before the first step and after each step.
     """
     seen: list[dict[str, Tensor]] = []
     info = StepInfo()
@@ -42,10 +42,10 @@ def run_chain(
         state = sampler.init(energy, x.detach(), rng)
         if project:
             state = project(state, rng)
-        for behind, infos in iterate_chain(
+        for after, infos in iterate_chain(
             sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, project=project
         ):
-            state, info = behind, infos[-1]
+            state, info = after, infos[-1]
             if traces:
                 seen.extend(map(means, infos))
     names = seen[0] if seen else {}
@@ -63,10 +63,10 @@ def iterate_chain(
     on_step: Callable[[], None] | None = None,
     project: Callable[[Any, Generator], Any] | None = None,
 ) -> Iterator[tuple[State, list[StepInfo]]]:
-    """So many steps: the state behind each of them, and what it saw.
+    """Run this many steps; yield the state after each of them and its information.
 
-    On a compiled network, samplers that allow it go on by blocks of steps, and of a block that is not `traced` only
-    what the last step saw is known. Numbers, up to rounding, and the use of `rng` are the same.
+    On a compiled network, samplers that support it advance by blocks of steps, and unless `traced` only the information
+    of the last step of a block is available. Results, up to rounding, and the use of `rng` are the same.
     """
     if isinstance(energy, CompiledEnergy) and isinstance(sampler, Splits) and not project:
         block = max(1, min(BLOCK, NOISE // state.x.numel()))
@@ -88,7 +88,7 @@ def iterate_chain(
 
 
 def means(info: StepInfo) -> dict[str, Tensor]:
-    """What a step saw, averaged over the chains: energy, v (the norm of the gradient), acceptance, divergence."""
+    """The information of a step, averaged over chains: energy, v (the gradient norm), acceptance, divergence."""
     found = {}
     if info.energy is not None:
         found["energy"] = info.energy.mean()

@@ -1,6 +1,6 @@
-"""Chains on a compiled network: blocks of steps in one piece of machine code, with the noise handed in.
+"""Chains on a compiled network: blocks of steps are compiled into one function, which takes the noise as an argument.
 
-The training step stays as it is, because a compiled module cannot be differentiated twice, and score matching has to.
+The training step is not compiled, because a compiled module cannot be differentiated twice, as score matching requires.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from ebmkit.chains.energy import Energy
 from ebmkit.chains.private_torch import allow_recompilations
 from ebmkit.contracts.kinds import State, StepInfo
 
-#: Steps in a block. More of them take longer to compile and save little.
+#: Steps in a block. Longer blocks take longer to compile and save little.
 BLOCK = 10
-#: Most random numbers that are drawn ahead. Where a step has many of its own, blocks have nothing to save.
+#: Maximum number of random numbers drawn in advance. If a single step needs many, blocks save nothing.
 NOISE = 2**24
-#: Pieces of code that torch may make of one function; beyond, it runs uncompiled and slowly.
+#: Maximum number of versions that torch compiles of one function; beyond it, the function runs uncompiled and slowly.
 PIECES = 64
 
 
 @runtime_checkable
 class Splits(Protocol):
-    """A sampler whose `step` is `move` behind `noise`, so that random numbers can be drawn before they are used.
+    """A sampler whose `step` is `noise` followed by `move`, so that random numbers can be drawn in advance.
 
-    In torch 2.13 compiled code forgets the alpha of `add` if one of the two is a matrix product, as a gradient often
-    is; `sub` is right. A move that is to be compiled says `x - step_size * gradient` or `x.sub(gradient, alpha=...)`.
+    In torch 2.13 compiled code drops the alpha of `add` if an operand is a matrix product, as a gradient often is;
+    `sub` is correct. Write a move that is to be compiled as `x - step_size * gradient` or
+    `x.sub(gradient, alpha=...)`.
     """
 
     def noise(self, x: Tensor, rng: Generator) -> Tensor: ...
@@ -38,12 +39,12 @@ class Splits(Protocol):
 
 
 def compile_energy(module: nn.Module) -> None:
-    """From now on chains on this module run compiled."""
+    """Make all later chains on this module run compiled."""
     module.energy_class = CompiledEnergy  # type: ignore[assignment]
 
 
 class CompiledEnergy(Energy):
-    """The energy of a module, compiled for the shape of x when it is first asked for."""
+    """The energy of a module, compiled for the shape of x on first use."""
 
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
         self.evaluations += 1
@@ -54,7 +55,7 @@ class CompiledEnergy(Energy):
     def block(
         self, sampler: Splits, state: State, rng: Generator, steps: int, traced: bool
     ) -> tuple[State, list[StepInfo]]:
-        """The state after so many steps, and what they saw; of those that nobody follows, what the last one saw."""
+        """The state after this many steps, and the information of all steps if `traced`, else of the last one."""
         noises = [sampler.noise(state.x, rng) for _ in range(steps)]
         with torch.no_grad():
             state, infos, evaluations = _compiled(_moves)(sampler, self.module, state, noises, traced)
@@ -63,7 +64,7 @@ class CompiledEnergy(Energy):
 
 
 class TracedEnergy(Energy):
-    """An energy as the compiler follows it. `autograd.grad` would break the graph, `func.grad` does not."""
+    """An energy that can be traced by the compiler: `autograd.grad` would break the graph, `func.grad` does not."""
 
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
         self.evaluations += 1
@@ -95,5 +96,5 @@ def _moves(
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     allow_recompilations(PIECES)
-    # In C++ kernels call each other; in Python the way from one to the next takes longer than a small layer.
+    # With the C++ wrapper kernels call each other; the overhead of Python between them exceeds a small layer.
     return torch.compile(function, options={"cpp_wrapper": True})

@@ -1,4 +1,4 @@
-"""What the engine hands to an objective."""
+"""The context that the engine passes to an objective."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ebmkit.contracts.kinds import Sampler
 
 
 class StepContext:
-    """Beside model and batch: the objective's own generator, its live side parts, how far training is, labels of the
-    batch, and the chain runner. One is made for every step."""
+    """What an objective receives in addition to model and batch: its random generator, its auxiliary modules, the
+    current step, the labels of the batch, and the chain runner. A new context is created for every step."""
 
     __slots__ = ("_on_step", "chains", "extras", "labels", "rng", "step")
 
@@ -26,18 +26,18 @@ class StepContext:
     ) -> None:
         self.rng = rng
         self.extras = extras
-        #: The step that is under way, counted from 1.
+        #: The current step, counted from 1.
         self.step = step
-        #: Whole numbers `(B,)`, for objectives that say `needs_labels`.
+        #: Integers `(B,)`, for objectives with `needs_labels`.
         self.labels = labels
-        #: The chains of this step, which the engine checks and reports on.
+        #: The chains of this step, which the engine checks and reports.
         self.chains: list[tuple[Sampler, Chain]] = []
         self._on_step = on_step
 
     def chain(self, sampler: Sampler, model: nn.Module, x: Tensor, *, traced: bool = False) -> Tensor:
-        """Where chains end that begin at `x`. No gradient flows through them.
+        """The final states of chains started at `x`. No gradient flows through them.
 
-        What is logged of them, v for example, is that of their last step, or if `traced` the mean along their path.
+        Logged values such as v are those of the last step, or the mean over all steps if `traced`.
         """
         ended = run_chain(sampler, model, x, self.rng, traces=traced, on_step=self._on_step)
         self.chains.append((sampler, ended))

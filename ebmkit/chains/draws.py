@@ -1,4 +1,4 @@
-"""Long chains, of which many states are kept."""
+"""Long chains that keep many states each."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def run_chains(
     warmup: int = 0,
     on_step: Callable[[], None] | None = None,
 ) -> Draws:
-    """From `x` on: `warmup` steps that tune the sampler, `burn_in` steps, then every `thin`-th state is kept.
+    """Run chains from `x`: `warmup` steps that tune the sampler, `burn_in` steps, then keep every `thin`-th state.
 
-    Nothing is brought to the host. `on_step` is called behind every step: it counts, or raises to break off.
+    There is no host synchronisation. `on_step` is called after every step; it may raise to stop the chains.
     """
     tuning: dict[str, Tensor] = {}
     kept: list[Tensor] = []
@@ -51,7 +51,7 @@ def run_chains(
                 if on_step:
                     on_step()
             kept.append(state.x.detach())
-            seen["energy"].append(infos[0].energy)  # where the step began, which is at the draw before
+            seen["energy"].append(infos[0].energy)  # at the start of the step, which is the previous draw
             seen["acceptance"].append(_mean([info.acceptance for info in infos]))
             seen["divergence"].append(_mean([info.divergence for info in infos]))
         evaluations = energy.evaluations - before
@@ -63,6 +63,6 @@ def run_chains(
 
 
 def _mean(values: list[Tensor | None]) -> Tensor | None:
-    """The mean over steps, where steps report it."""
+    """The mean over steps, if steps report it."""
     known = [value for value in values if value is not None]
     return torch.stack(known).mean(0) if len(known) > 1 else known[0] if known else None

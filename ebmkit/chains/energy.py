@@ -1,4 +1,4 @@
-"""A network as a sampler sees it: frozen, in eval mode, with a cheap gradient in x."""
+"""A network as seen by a sampler: frozen, in eval mode, with a cheap gradient with respect to x."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class HasConditionals(Protocol):
 
 
 class HasUnits(Protocol):
-    """A module on discrete states: the two values that a unit has."""
+    """A module on discrete states: the two values of a unit."""
 
     unit_values: tuple[float, float]
 
 
 class Energy:
-    """The energy of a module, and its gradient in x at the price of one forward and one backward pass.
+    """The energy of a module, and its gradient with respect to x at the cost of one forward and one backward pass.
 
-    A module that knows a cheaper way offers `energy_and_grad(x) -> (E, dE/dx)`.
+    A module with a cheaper implementation defines `energy_and_grad(x) -> (E, dE/dx)`.
     """
 
-    #: How often energies were asked for, with or without gradients.
+    #: Number of evaluations, with or without gradients.
     evaluations = 0
 
     def __init__(self, module: nn.Module) -> None:
@@ -56,7 +56,7 @@ class Energy:
         if self._by_hand is not None:
             with torch.no_grad():
                 return self._by_hand(x)
-        if torch.is_grad_enabled():  # as in most chains; to enter a context costs as much as a small layer
+        if torch.is_grad_enabled():  # as in most chains; entering a context costs as much as a small layer
             return self._by_autograd(x)
         with torch.enable_grad():
             return self._by_autograd(x)
@@ -65,42 +65,42 @@ class Energy:
         point = x.detach().requires_grad_()
         energy = self.module(point)
         if self._ones is None or self._ones.shape != energy.shape:
-            self._ones = torch.ones_like(energy)  # built once a chain, not once a step
+            self._ones = torch.ones_like(energy)  # once per chain, not once per step
         return energy.detach(), gradient_in(point, energy, self._ones)
 
     def score(self, x: Tensor, level: Level) -> Tensor:
-        """The score at a noise level or a time, of a network that is conditioned on one; without a graph."""
+        """The score at a noise level or a time, for networks conditioned on one; without a graph."""
         self.evaluations += 1
         with torch.no_grad():
             return cast("Conditional", self.module).score(x, level)
 
     def noise(self, like: Tensor, rng: Generator) -> Tensor:
-        """Where chains from noise to data begin: the law of the data under the most noise, as far as it is known."""
+        """Initial states of chains from noise to data: the approximate data distribution at the highest noise."""
         module = cast("Conditional", self.module)
         noise = torch.empty_like(like).normal_(0, module.schedule.prior_std(), generator=rng)
         return noise.add_(module.prior_mean())
 
     @property
     def schedule(self) -> Schedule:
-        """The noise that a conditioned network was made for, with the numbers that data gave it."""
+        """The noise schedule of a conditioned network, with the values taken from data."""
         return cast("Conditional", self.module).schedule
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        """Of the units `sites (K,)` of discrete states, the log odds `(B, K)` of the higher value given all others."""
+        """The log odds `(B, K)` of the higher value of the units `sites (K,)` given all other units."""
         with torch.no_grad():
             return cast("HasConditionals", self.module).log_odds(x, sites)
 
     def blocks(self) -> list[Tensor]:
-        """Units that are independent given all others, and so can be drawn at once; together all units."""
+        """A partition of the units into blocks that are independent given all others, and so can be drawn at once."""
         return cast("HasConditionals", self.module).blocks()
 
     @property
     def unit_values(self) -> tuple[float, float]:
-        """The two values of a unit of discrete states, the lower one first, as the module or a part of it says."""
+        """The two values of a unit of discrete states, the lower one first, as defined by the module or a part."""
         for part in self.module.modules():
             if hasattr(part, "unit_values"):
                 return cast("HasUnits", part).unit_values
-        raise TypeError("the network does not say what two values a unit has: it lacks 'unit_values'")
+        raise TypeError("the network does not define the two values of a unit: it lacks 'unit_values'")
 
     def at(self, temperature: Tensor) -> Energy:
         """`E / T` with a temperature `(B,)` for each chain."""
@@ -108,7 +108,7 @@ class Energy:
 
 
 class HeatedEnergy(Energy):
-    """An energy on which every chain has a temperature of its own."""
+    """An energy with a separate temperature for each chain."""
 
     def __init__(self, cold: Energy, temperature: Tensor) -> None:
         super().__init__(cold.module)
@@ -130,10 +130,10 @@ class HeatedEnergy(Energy):
 
 @contextmanager
 def frozen(module: nn.Module) -> Iterator[Energy]:
-    """The module in eval mode with parameters that take no gradient; afterwards everything is as it was.
+    """The module in eval mode with parameters that require no gradient; the previous state is restored afterwards.
 
-    A module or a part of one that derives its weights from others offers `baked() -> ContextManager`, which derives
-    them once for the whole chain.
+    A module, or a part of one, that computes its weights from others defines `baked() -> ContextManager`, which
+    computes them once for the whole chain.
     """
     modes = [(child, child.training) for child in module.modules()]
     wanted = [parameter for parameter in module.parameters() if parameter.requires_grad]

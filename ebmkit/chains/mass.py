@@ -1,4 +1,4 @@
-"""Masses: how fast the coordinates of a chain move."""
+"""Mass matrices of Hamiltonian dynamics."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torch import Generator, Tensor
 
 
 class Mass(NamedTuple):
-    """M in the kinetic energy `p' M^-1 p / 2`, held as its inverse V and a root R with `R R' = M`.
+    """M in the kinetic energy `p' M^-1 p / 2`, stored as its inverse V and a root R with `R R' = M`.
 
-    V is one number for all coordinates `()`, one each `(*event)`, or a matrix of flattened states `(d, d)`. The best V
-    is the covariance of the target: all directions are then equally long.
+    V is one number for all coordinates `()`, one per coordinate `(*event)`, or a matrix for flattened states `(d, d)`.
+    The best V is the covariance of the target, for which all directions have the same scale.
     """
 
     inverse: Tensor
@@ -21,17 +21,17 @@ class Mass(NamedTuple):
 
     @classmethod
     def diagonal(cls, inverse: Tensor) -> Mass:
-        """Coordinates move by themselves."""
+        """A diagonal mass matrix, from its inverse."""
         return cls(inverse, inverse.rsqrt())
 
     @classmethod
     def matrix(cls, mass: Tensor) -> Mass:
-        """Coordinates move together."""
+        """A dense mass matrix."""
         factor = torch.linalg.cholesky(mass)
         return cls(torch.cholesky_inverse(factor), factor, dense=True)
 
     def to(self, x: Tensor) -> Mass:
-        """With the device and dtype of x."""
+        """This mass on the device and with the dtype of x."""
         return self._replace(inverse=self.inverse.to(x), root=self.root.to(x))
 
     def momentum(self, x: Tensor, rng: Generator, temperature: float = 1.0) -> Tensor:
@@ -46,8 +46,8 @@ class Mass(NamedTuple):
     def kinetic(self, p: Tensor) -> Tensor:
         """`p' M^-1 p / 2` over all axes of a state, `(B,)`.
 
-        For a matrix by the root that momenta are drawn with: a rounded inverse would not be that of their law, where
-        masses differ by seven orders. What a rounded inverse does to velocities, the choice at the end makes good.
+        A dense matrix uses the root from which momenta are drawn: a rounded inverse would not match their distribution
+        if masses differ by seven orders of magnitude. Its effect on velocities is corrected by the acceptance step.
         """
         if self.dense:
             white: Tensor = torch.linalg.solve_triangular(self.root, p.flatten(1).T, upper=False)

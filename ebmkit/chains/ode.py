@@ -1,4 +1,4 @@
-"""Ordinary differential equations, many at a time, by Runge-Kutta methods of our own."""
+"""Runge-Kutta methods for batches of ordinary differential equations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-#: `dy/dt (B, n)` at a time, or at one for each of the points, `(B,)`, and at points `(B, n)`.
+#: `dy/dt (B, n)` as a function of the time, one for all points or one each `(B,)`, and the points `(B, n)`.
 Field: TypeAlias = Callable[[Any, Tensor], Tensor]
 
 
@@ -40,14 +40,14 @@ DOPRI5 = Tableau(
     (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40),
 )
 
-#: How an adaptive step follows its error: a margin, and how fast it may shrink and grow.
+#: Step size control: safety factor, and the largest factors by which a step may shrink and grow.
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
 
 
 def runge_kutta(
     field: Field, tableau: Tableau, t: float | Tensor, y: Tensor, h: float | Tensor
 ) -> tuple[Tensor, list[Tensor]]:
-    """One step from t of length h, numbers or `(B,)`, of either sign: where it leads, and the slopes seen."""
+    """One step from t of length h, numbers or `(B,)`, of either sign; returns the new point and the slopes."""
     slopes: list[Tensor] = []
     for node, row in zip(tableau.nodes, tableau.matrix, strict=True):
         slopes.append(field(t + node * h, y + _combined(row, slopes, h) if row else y))
@@ -60,10 +60,10 @@ def _combined(weights: tuple[float, ...], slopes: list[Tensor], h: float | Tenso
 
 
 def solve_ode(field: Field, y: Tensor, start: float, end: float, tolerance: float, tries: int) -> Tensor:
-    """`y (B, n)` carried from one time to another, every row by steps of its own.
+    """Integrate `y (B, n)` from one time to another, with adaptive steps for every row.
 
-    A row's step is accepted when its estimated error, in units of tolerance (1 + |y|), has a root mean square below 1.
-    Asks the device once a try whether all rows have arrived.
+    A row's step is accepted if its estimated error, in units of tolerance (1 + |y|), has a root mean square below 1.
+    There is one host synchronisation per try, to see whether all rows have arrived.
     """
     t, target = (y.new_full((len(y),), time) for time in (start, end))
     h = (target - t) / 10
@@ -75,7 +75,7 @@ def solve_ode(field: Field, y: Tensor, start: float, end: float, tolerance: floa
         reached, slopes = runge_kutta(field, DOPRI5, t, y, h)
         unit = tolerance * (1 + torch.maximum(y.abs(), reached.abs()))
         error = (_combined(DOPRI5.error_weights, slopes, h) / unit).square().mean(1).sqrt()
-        error = torch.where(error.isfinite(), error, torch.inf)  # too far: a shorter step may not leave the domain
+        error = torch.where(error.isfinite(), error, torch.inf)  # a shorter step may stay inside the domain
         accepted = (error <= 1) & (left != 0)
         t = torch.where(accepted, torch.where(h == left, target, t + h), t)
         y = torch.where(accepted.unsqueeze(1), reached, y)

@@ -1,4 +1,4 @@
-"""Energies in other units."""
+"""Energies of rescaled states."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Warm-up: chains that find out how far they can step.
+"""Warm-up: adaptation of step size and masses.
 
-All chains share one step size and one set of masses, so that many chains need few steps. Nothing is brought to the
-host. The draws behind a warm-up come from a chain that no longer changes, and so from the right law.
+All chains share one step size and one set of masses, so that many chains need few steps. There is no host
+synchronisation. Nothing is adapted after the warm-up, so later draws come from the correct distribution.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ebmkit.chains.energy import Energy
 from ebmkit.chains.mass import Mass
 from ebmkit.contracts.kinds import Sampler
 
-#: Of a warm-up, the share at its beginning and at its end in which masses are left alone.
+#: Fractions of the warm-up, at its beginning and at its end, in which masses are not adapted.
 BEFORE, AFTER = 0.15, 0.10
-#: Steps of the first window; also those at the end at least, without which the step size is far off.
+#: Steps of the first window, and the minimum at the end, which the step size needs to settle.
 FIRST = 25
 
 
 class DualAveraging(NamedTuple):
-    """The step size whose mean acceptance is the target (Hoffman and Gelman, JMLR 15, 2014, section 3.2).
+    """Dual averaging of the step size towards a target acceptance (Hoffman and Gelman, JMLR 15, 2014, section 3.2).
 
     H_t = (1 - 1/(t + t0)) H_{t-1} + (target - acceptance_t) / (t + t0)
     log eps_t = mu - sqrt(t) / gamma H_t,    the result is the mean of log eps_t with weights t^-kappa
@@ -36,12 +36,12 @@ class DualAveraging(NamedTuple):
 
     @classmethod
     def begin(cls, step_size: Tensor) -> DualAveraging:
-        """At a guess; larger steps than it are tried first, because they cost less where they work."""
+        """Start at a guess; larger steps are tried first, because they are cheaper if they work."""
         return cls((10 * step_size).log(), torch.zeros_like(step_size), step_size.log())
 
     def update(self, acceptance: Tensor, target: float) -> tuple[DualAveraging, Tensor]:
         """After a step with this mean acceptance: the average, and the step size to try next."""
-        # The paper has gamma = 0.05, at which a steep acceptance swings to and fro for hundreds of steps.
+        # The paper uses gamma = 0.05, with which a steep acceptance oscillates for hundreds of steps.
         gamma, t0, kappa, t = 0.1, 10, 0.75, self.time + 1
         error = self.error + (target - acceptance - self.error) / (t + t0)
         log_step = self.center - t**0.5 / gamma * error
@@ -58,11 +58,11 @@ class Spread(NamedTuple):
 
     @classmethod
     def begin(cls, x: Tensor) -> Spread:
-        """Nothing seen yet."""
+        """The state before any update."""
         return cls(torch.zeros_like(x[0]), torch.zeros_like(x[0]))
 
     def update(self, x: Tensor) -> Spread:
-        """With one more state of every chain (Chan, Golub and LeVeque, 1983)."""
+        """Include one more state of every chain (Chan, Golub and LeVeque, 1983)."""
         n, total = len(x), self.seen + len(x)
         mean = x.mean(0)
         off = mean - self.mean
@@ -70,10 +70,10 @@ class Spread(NamedTuple):
         return Spread(self.mean + off * (n / total), squares, total)
 
     def variance(self) -> Tensor:
-        """Drawn towards the geometric mean over coordinates, as five more states would; the arithmetic mean would
-        drown the small ones."""
+        """Shrunk towards the geometric mean over coordinates with the weight of five states; the arithmetic mean would
+        dominate small variances."""
         log_variance = (self.squares / max(1, self.seen - 1)).log()
-        moved = log_variance > -torch.inf  # what never moved says nothing, and stays at zero
+        moved = log_variance > -torch.inf  # coordinates that never moved carry no information and stay at zero
         mean = log_variance.where(moved, 0).sum() / moved.sum()
         return torch.where(moved, log_variance.lerp(mean, 5 / (self.seen + 5)), -torch.inf).exp()
 
@@ -86,9 +86,9 @@ def warm_up(
     steps: int,
     on_step: Callable[[], None] | None = None,
 ) -> tuple[Any, Tensor]:
-    """The state after `steps` steps, tuned as `sampler.tunes()` allows, and the step sizes `(steps,)` on the way."""
+    """The state after `steps` steps, with what `sampler.tunes()` names adapted, and the step sizes `(steps,)` tried."""
     tunes, target = sampler.tunes(), sampler.target_acceptance
-    assert target is not None  # resolve promised
+    assert target is not None  # ensured by resolve
     average, spread, tried = DualAveraging.begin(state.step_size), Spread.begin(state.x), []
     ends = window_ends(steps) if "mass" in tunes else []
     for step in range(1, steps + 1):
@@ -109,8 +109,8 @@ def warm_up(
 
 
 def window_ends(steps: int) -> list[int]:
-    """The steps behind which masses are set anew. Each window is twice as long as the one before, because chains come
-    from ever nearer; the last takes what is left."""
+    """The steps after which masses are updated. Each window is twice as long as the one before, because chains are
+    closer to equilibrium; the last takes the remaining steps."""
     first, last = round(BEFORE * steps), steps - max(FIRST, round(AFTER * steps))
     ends, size = [], FIRST
     end = first + size

@@ -1,6 +1,6 @@
-"""How well chains have mixed, from their draws alone: one figure a file.
+"""Convergence diagnostics of chains, computed from their draws: one diagnostic per file.
 
-Draws are tensors `(chains, draws)` or `(chains, draws, *coords)`, on any device; figures are float64, one a coordinate.
-They are those of arviz 0.23, except for a coordinate that never moves: of that all are NaN here, where arviz takes all
-its draws to be independent.
+Draws are tensors `(chains, draws)` or `(chains, draws, *coords)`, on any device; diagnostics are float64, one per
+coordinate. They agree with arviz 0.23, except for a constant coordinate: all its diagnostics are NaN here, whereas
+arviz treats its draws as independent.
 """

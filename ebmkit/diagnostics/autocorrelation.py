@@ -1,4 +1,4 @@
-"""How much a draw still knows of earlier ones."""
+"""Autocorrelation and autocovariance of chains."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def autocorrelation(x: Tensor, lags: int) -> Tensor:
 
         rho_t = c_t / c_0,    c_t = 1/N sum_{i < N - t} (x_i - mean) (x_{i+t} - mean)
 
-    Chains that never move have none: NaN.
+    NaN for chains that never move.
     """
     c = autocovariance(x, lags)
     return c / c[:, :1]
 
 
 def autocovariance(x: Tensor, lags: int) -> Tensor:
-    """c_t of the above, by fast Fourier transform: the inverse of the power spectrum of a chain and as many zeros."""
+    """c_t as above, by fast Fourier transform: the inverse transform of the power spectrum of the zero-padded chain."""
     draws = x.shape[1]
-    x = x - x[:, :1]  # a chain that never moves is then exactly zero, which its distance from a rounded mean is not
+    x = x - x[:, :1]  # makes a constant chain exactly zero, which subtracting a rounded mean would not
     x = x - x.mean(1, keepdim=True)
     length = 1 << (2 * draws - 1).bit_length()  # a power of two, for speed
     spectrum = torch.fft.rfft(x, n=length, dim=1)

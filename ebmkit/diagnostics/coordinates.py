@@ -1,4 +1,4 @@
-"""A figure for each coordinate by itself."""
+"""Computing a diagnostic for each coordinate separately."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Fewer draws than these, and the halves of a chain have no variance.
+#: Fewest draws per chain; with fewer, half chains have no variance.
 FEWEST = 4
-#: Numbers in a block of coordinates. To sort and transform them takes 40 MB, and a fifth less time than all at once.
+#: Values in a block of coordinates. Sorting and transforming a block takes 40 MB, and a fifth less time in all.
 BLOCK = 1 << 18
 
 
 def over_coordinates(figure: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """What `figure` makes of each coordinate: `(chains, draws, *coords) -> (*coords)`, in float64.
+    """Apply `figure` to each coordinate: `(chains, draws, *coords) -> (*coords)`, in float64.
 
-    `figure` maps `(chains, draws, b) -> (b,)`. Where there is nothing to measure, the answer is NaN: fewer than four
-    draws a chain, a coordinate that is the same in all draws, and one that is not always finite.
+    `figure` maps `(chains, draws, b) -> (b,)`. The result is NaN for fewer than four draws per chain, for a coordinate
+    that is the same in all draws, and for one that is not always finite.
     """
-    x = x.cpu() if x.device.type == "mps" else x  # which does not know float64
+    x = x.cpu() if x.device.type == "mps" else x  # which does not support float64
     chains, draws, *coords = x.shape
     if draws < FEWEST:
         return torch.full(coords, torch.nan, dtype=torch.float64, device=x.device)
@@ -37,5 +37,5 @@ def _measured(figure: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
 
 def _precise(block: Tensor) -> Tensor:
-    """In float64, and in memory one chain behind the other, as sorting and transforms like it."""
+    """In float64, with each chain contiguous in memory, which is fastest for sorting and transforms."""
     return block.double().permute(2, 0, 1).contiguous().permute(1, 2, 0)

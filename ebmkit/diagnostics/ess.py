@@ -1,4 +1,4 @@
-"""How many independent draws would know as much."""
+"""Effective sample size: the number of independent draws that carry the same information."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def ess_bulk(x: Tensor) -> Tensor:
-    """The effective number of draws for the centre of each coordinate: that of the normal scores of half chains.
+    """Bulk effective sample size of each coordinate: that of the normal scores of half chains.
 
-    NaN for less than four draws a chain and for a coordinate that never moves, where arviz gives the number of draws.
+    NaN for fewer than four draws per chain and for a constant coordinate, where arviz gives the number of draws.
 
     Reference: Vehtari et al., arXiv:1903.08008.
     """
@@ -26,9 +26,9 @@ def ess_bulk(x: Tensor) -> Tensor:
 
 
 def ess_tail(x: Tensor) -> Tensor:
-    """The effective number of draws for the tails: the smaller of those of `x <= q`, for q the 5 % and 95 % quantiles.
+    """Tail effective sample size: the smaller of those of `x <= q`, for q the 5 % and 95 % quantiles.
 
-    NaN for less than four draws a chain and for a coordinate that never moves, where arviz gives the number of draws.
+    NaN for fewer than four draws per chain and for a constant coordinate, where arviz gives the number of draws.
 
     Reference: Vehtari et al., arXiv:1903.08008.
     """
@@ -41,9 +41,9 @@ def ess_tail(x: Tensor) -> Tensor:
 
 
 def ess_mean(x: Tensor) -> Tensor:
-    """The effective number of draws for the mean of each coordinate, which must have a variance.
+    """Effective sample size for the mean of each coordinate, which must have a finite variance.
 
-    NaN for less than four draws a chain and for a coordinate that never moves, where arviz gives the number of draws.
+    NaN for fewer than four draws per chain and for a constant coordinate, where arviz gives the number of draws.
 
     Reference: Gelman et al., Bayesian Data Analysis, third edition, 2013, section 11.5.
     """
@@ -51,21 +51,21 @@ def ess_mean(x: Tensor) -> Tensor:
 
 
 def effective(x: Tensor) -> Tensor:
-    """The effective number of the draws of several chains, `(chains, draws, b) -> (b,)`.
+    """The effective sample size of several chains, `(chains, draws, b) -> (b,)`.
 
         ess = S / tau,    tau = 1 + 2 sum_t rho_t,    rho_t = 1 - (W - mean_chains c_t) / var+
 
-    W is the variance within chains and var+ = (N - 1)/N W + B/N; c_t are their autocovariances. The sum goes over pairs
-    P_k = rho_2k + rho_2k+1, up to the first that is not positive, and no pair counts for more than an earlier one; of
-    the pair behind them the even one counts once. S log10 S is the most that antithetic draws are believed to be worth.
-    Draws that are all alike, as an indicator may be, are worth S.
+    W is the variance within chains and var+ = (N - 1)/N W + B/N; c_t are their autocovariances. The sum runs over pairs
+    P_k = rho_2k + rho_2k+1 up to the first that is not positive (Geyer's initial positive sequence), made monotone by a
+    running minimum; of the next pair the even term counts once. The result is at most S log10 S, a bound for antithetic
+    draws. If all draws are equal, as those of an indicator may be, the result is S.
 
     Reference: Geyer, "Practical Markov chain Monte Carlo", Stat. Sci. 7, 1992; Vehtari et al.,
     arXiv:1903.08008, section 3.2.
     """
     chains, draws, _ = x.shape
     size = chains * draws
-    last = max(0, (draws - 3) // 2)  # beyond it pairs are of hardly any products
+    last = max(0, (draws - 3) // 2)  # later pairs are averages of very few products
     c = autocovariance(x, 2 * last + 2).mean(0)
     within = c[0] * draws / (draws - 1)
     total = c[0] + x.mean(1).var(0)

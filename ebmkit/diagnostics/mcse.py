@@ -1,4 +1,4 @@
-"""How far a mean over draws may be off."""
+"""Monte Carlo standard error."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def mcse_mean(x: Tensor) -> Tensor:
-    """The standard error of the mean of each coordinate over all draws, by their effective number.
+    """The Monte Carlo standard error of the mean of each coordinate, from the effective sample size.
 
         mcse = sd / sqrt(ess_mean)
 
-    NaN for less than four draws a chain and for a coordinate that never moves, where arviz gives zero.
+    NaN for fewer than four draws per chain and for a constant coordinate, where arviz gives zero.
 
     Reference: Vehtari et al., arXiv:1903.08008.
     """

@@ -1,4 +1,4 @@
-"""Draws by their place among all draws."""
+"""Ranks and quantiles of draws."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 def normal_scores(x: Tensor) -> Tensor:
-    """The quantiles of a normal law that have the ranks of the draws, so that no moment of x need exist.
+    """Rank-normalised draws: normal quantiles at the ranks of the draws, so that no moment of x need exist.
 
         z = Phi^-1((r - 3/8) / (S + 1/4)),    r the rank among the S draws of all chains, the mean rank for equal draws
 
-    `(chains, draws, b)`, as it comes and goes.
+    Input and output are `(chains, draws, b)`.
 
     Reference: Vehtari et al., arXiv:1903.08008.
     """
-    ordered, order = x.flatten(0, 1).T.contiguous().sort()  # a row a coordinate
+    ordered, order = x.flatten(0, 1).T.contiguous().sort()  # one row per coordinate
     size = ordered.shape[1]
     place = torch.arange(1, size + 1, device=x.device).expand_as(ordered)
     differs = ordered.diff() != 0
@@ -31,7 +31,7 @@ def normal_scores(x: Tensor) -> Tensor:
 
 
 def folded(x: Tensor) -> Tensor:
-    """The distances from the median of all draws, of which there is an even number: large in both tails.
+    """Distances from the median of all draws, whose number is even: large in both tails.
 
     Reference: Vehtari et al., arXiv:1903.08008.
     """
@@ -40,10 +40,10 @@ def folded(x: Tensor) -> Tensor:
 
 
 def quantiles(x: Tensor, *shares: float) -> list[Tensor]:
-    """The values below which such shares of all draws lie, linear between two draws: each `(b,)`.
+    """Quantiles of all draws for the given probabilities, by linear interpolation: each `(b,)`.
 
-    Rounded as scipy's `mquantiles` rounds, on which arviz stands: where the place falls on a draw, the last bit decides
-    whether that draw lies below.
+    Rounded like scipy's `mquantiles`, which arviz uses: where a quantile falls on a draw, the last bit decides whether
+    that draw lies below it.
     """
     ordered = x.flatten(0, 1).sort(dim=0).values
 

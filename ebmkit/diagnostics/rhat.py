@@ -1,4 +1,4 @@
-"""Whether chains agree with each other."""
+"""R-hat: whether chains agree with each other."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def rhat(x: Tensor) -> Tensor:
-    """The rank-normalised split R-hat of each coordinate, which is 1 for chains that have forgotten their starts.
+    """The rank-normalised split R-hat of each coordinate, which tends to 1 as chains converge.
 
         R-hat = sqrt(((N - 1) W + B) / (N W))    W the variance within half chains of N draws, B/N that of their means
 
-    The larger of two: of the normal scores of the draws, for chains that differ in their place, and of the normal
-    scores of their distances from the median, for chains that differ in their spread.
+    The larger of two values: that of the normal scores of the draws, which detects chains that differ in location, and
+    that of the normal scores of their distances from the median, which detects chains that differ in scale.
 
-    NaN for a single chain, less than four draws, and a coordinate that never moves; infinite for one that never moves
-    within chains and differs between them.
+    NaN for a single chain, fewer than four draws, and a constant coordinate; infinite for a coordinate that is constant
+    within chains but differs between them.
 
     Reference: Vehtari et al., "Rank-normalization, folding, and localization: an improved R-hat", Bayesian Anal. 16,
     2021, arXiv:1903.08008.
@@ -34,7 +34,7 @@ def _rhat(x: Tensor) -> Tensor:
     if x.shape[0] < 2:
         return x.new_full(x.shape[2:], torch.nan)
     x = split(x)
-    # Distances from the median may be all alike, those of a fair coin for example: then they have nothing to say.
+    # Distances from the median may all be equal, for example those of a fair coin; fmax then ignores the NaN.
     return torch.fmax(_classic(normal_scores(x)), _classic(normal_scores(folded(x))))
 
 

@@ -1,4 +1,4 @@
-"""Chains cut in two."""
+"""Splitting of chains into halves."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def split(x: Tensor) -> Tensor:
-    """Each half of a chain as a chain of its own, so that a drift within a chain shows as a difference between two.
+    """Treat each half of a chain as a separate chain, so that a drift within a chain shows as a difference between two.
 
-    `(chains, draws, *coords) -> (2 chains, draws // 2, *coords)`; of an odd number the middle draw is left out.
+    `(chains, draws, *coords) -> (2 chains, draws // 2, *coords)`; if the number is odd, the middle draw is left out.
 
     Reference: Gelman et al., Bayesian Data Analysis, third edition, 2013, section 11.4.
     """

@@ -1,4 +1,4 @@
-"""How two trees of plain data differ: specs, locks."""
+"""Differences between two trees of plain data, such as specs or lockfiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ebmkit.errors.source import Path
 
 
 class Absent:
-    """Stands where one of the two has nothing."""
+    """Marks a value that is missing from one of the two trees."""
 
     def __repr__(self) -> str:
         return "absent"
@@ -21,7 +21,7 @@ ABSENT = Absent()
 
 @dataclass(frozen=True)
 class Difference:
-    """Two values under one path."""
+    """Two different values at the same path."""
 
     path: Path
     before: Any
@@ -29,7 +29,7 @@ class Difference:
 
     @property
     def where(self) -> str:
-        """The path as `--set` takes it."""
+        """The path in the notation of `--set`."""
         return ".".join(map(str, self.path))
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Difference:
 
 
 def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Difference]:
-    """All leaves that differ. Lists of one length are compared entry by entry."""
+    """All leaves that differ. Lists of equal length are compared entry by entry."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in [*before, *(key for key in after if key not in before)]:
             yield from differences(before.get(key, ABSENT), after.get(key, ABSENT), (*path, key))

@@ -1,4 +1,4 @@
-"""Changing the text of a spec: comments and everything that is not changed stay as they are."""
+"""Editing the text of a spec: comments and all unchanged text are preserved."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ebmkit.language.text import parse
 
 
 def rewrite(text: str, sets: Sequence[str] = (), unsets: Sequence[str] = (), extends: str | None = None) -> str:
-    """The text with `--unset` and `--set` applied, and with another base where the text moves to another folder.
+    """The text with `--unset` and `--set` applied, and with another base if the text moves to another folder.
 
-    What a change means is decided by the reader's own rules; ruamel's round trip carries it into the text. It keeps
-    comments but not the spaces that people align with, so lines that it did not change are taken from the original.
+    Changes are interpreted by the same rules as flags, and ruamel's round trip carries them into the text. It keeps
+    comments but not the spaces used for alignment, so unchanged lines are taken from the original.
     """
     if not (sets or unsets or extends):
         return text
@@ -54,7 +54,7 @@ def _dump(yaml: YAML, document: Any) -> list[str]:
 
 
 def _mappings(value: Any) -> Iterator[Any]:
-    """All mappings of a document; one that aliases repeat comes again each time."""
+    """All mappings of a document; a mapping repeated by aliases is yielded each time."""
     if isinstance(value, dict):
         yield value
     for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -62,7 +62,7 @@ def _mappings(value: Any) -> Iterator[Any]:
 
 
 def _carry(old: Any, new: Any, uses: Counter[int]) -> None:
-    """Make `old` equal to `new`, touching only what differs. What an alias repeats is replaced, not changed."""
+    """Make `old` equal to `new`, changing only what differs. Values repeated by aliases are replaced, not modified."""
     for key in [key for key in old if key not in new]:
         del old[key]
     for key, value in new.items():

@@ -14,26 +14,26 @@ from ebmkit.language.text import Node
 from ebmkit.registry.spelling import did_you_mean
 
 _FLAG = re.compile(r"(?P<path>[^=+]*)(?P<sign>\+?=)(?P<value>.*)\Z", re.DOTALL)
-#: One step of a path: a name or position behind a dot, or a position in brackets.
+#: One step of a path: a name or position after a dot, or a position in brackets.
 _STEP = re.compile(r"(?:\A|\.)(?P<word>[A-Za-z_][A-Za-z0-9_-]*|[0-9]{1,6})|\[(?P<position>[0-9]{1,6})\]")
 
 
 def set_value(root: Node, flag: Source) -> Node:
-    """The tree with one value set, or appended to a list by `+=`."""
+    """The tree with one value set, or appended to a list for `+=`."""
     parts = _FLAG.match(flag.text)
     if parts is None:
-        raise BadFlag("a change is written path=value", Place(flag, 1, 1, max(len(flag.text), 1)))
+        raise BadFlag("a change must have the form path=value", Place(flag, 1, 1, max(len(flag.text), 1)))
     if not parts["value"].strip():
-        raise BadFlag("no value behind '='", Place(flag, 1, parts.end("sign")), help="--unset PATH removes a value")
+        raise BadFlag("no value after '='", Place(flag, 1, parts.end("sign")), help="--unset PATH removes a value")
     value = text.parse(flag, start=parts.start("value"))
     path = _segments(flag, parts["path"])
     if _word(path[0]) == "extends":
-        raise BadFlag("bases are read before the flags, so 'extends' cannot be set", path[0])
+        raise BadFlag("'extends' cannot be set by a flag, because bases are read before the flags", path[0])
     return _assign(root, path, value, append=parts["sign"] == "+=")
 
 
 def read_path(path: str, name: str) -> tuple[str | int, ...]:
-    """The steps of a path that a flag called `name` takes."""
+    """The steps of a path given to the flag `name`."""
     words = [_word(place) for place in _segments(Source(name, path), path)]
     return tuple(int(word) if word.isdigit() else word for word in words)
 
@@ -46,7 +46,7 @@ def _segments(flag: Source, path: str) -> list[Place]:
         step = _STEP.match(path, end)
         if step is None:
             bad = min(end + (path[end : end + 1] == "."), max(len(path) - 1, 0))
-            help = "names and list positions, as in objective.sampler.steps or evaluate[0].samples"
+            help = "use names and list positions, as in objective.sampler.steps or evaluate[0].samples"
             raise BadFlag(f"'{path}' is not a path", Place(flag, 1, bad + 1), help=help)
         if len(places) == text.MAX_DEPTH:
             raise BadFlag(f"a path has at most {text.MAX_DEPTH} steps", Place(flag, 1, 1, len(path)))
@@ -82,30 +82,32 @@ def _assign(node: Node | None, path: list[Place], value: Node, *, append: bool) 
 
 
 def changes_use(below: dict[str, Node], over: dict[str, Node]) -> bool:
-    """True where `over` names another component, whose parameters the old ones are not."""
+    """True if `over` names another component, to which the old parameters do not apply."""
     return "use" in below and "use" in over and below["use"].value != over["use"].value
 
 
 def _children(node: Node | None, here: Place) -> dict[str, Node] | list[Node]:
-    """What lies beneath a node that a path steps into."""
+    """The children of a node on a path."""
     value = node.value if node else {}
     if isinstance(value, str) and value.startswith("$"):
-        raise BadFlag(f"this is the shared part '{value}'", here, help=f"set parts.{value[1:]}.{_word(here)} instead")
+        raise BadFlag(
+            f"the value is the shared part '{value}'", here, help=f"set parts.{value[1:]}.{_word(here)} instead"
+        )
     if isinstance(value, str) and node:
         value = {"use": replace(node, key=None)}
     if value is None:
         value = {}
     if not isinstance(value, (dict, list)):
-        raise BadFlag(f"nothing lies beneath {text.show(value)}", here)
+        raise BadFlag(f"{text.show(value)} has no keys or items", here)
     if isinstance(value, dict) and _word(here).isdigit():
-        raise BadFlag(f"'{_word(here)}' is a list position, and there is no list", here)
+        raise BadFlag(f"'{_word(here)}' is a list position, but the value is not a list", here)
     return value
 
 
 def _position(items: list[Node], here: Place) -> int:
     word = _word(here)
     if not word.isdigit() or int(word) >= len(items):
-        raise BadFlag(f"there is no item '{word}'; the list has {len(items)}, counted from 0", here)
+        raise BadFlag(f"there is no item '{word}'; the list has {len(items)} items, counted from 0", here)
     return int(word)
 
 
@@ -113,7 +115,7 @@ def _appended(child: Node | None, here: Place, value: Node) -> Node:
     if child is None or child.value is None:
         return Node([value], value.place)
     if not isinstance(child.value, list):
-        raise BadFlag(f"'{_word(here)}' is not a list, so nothing can be appended", here, help="use = instead of +=")
+        raise BadFlag(f"cannot append to '{_word(here)}', which is not a list", here, help="use = instead of +=")
     return replace(child, value=[*child.value, value])
 
 

@@ -1,6 +1,6 @@
-"""A spec in layers: the file, what it extends, and the flags of the command line, merged into one tree.
+"""The layers of a spec: the file, the specs it extends, and the command-line flags, merged into one tree.
 
-Every value keeps the place where it was written, whichever layer it came from.
+Every value keeps the place where it was written, in whichever layer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def compose(
 ) -> Node:
     """The merged tree of a spec: bases first, then the file, then `--unset`, then `--set` in the order given.
 
-    A change may be a `Source` of its own name, as that of `--device` is. Mistakes in the text of files that leave its
-    structure intact go to `found`, where there is one.
+    A change may be a `Source` with its own name, such as `--device`. Mistakes in a file that leave its structure intact
+    are appended to `found`, if given.
     """
     root = _with_bases(source, (), found)
     mistakes: list[EbmkitError] = []
@@ -54,7 +54,7 @@ def compose(
 
 
 def open_spec(path: str) -> Source:
-    """The text of a spec named by a path, by `-`, or by the bare name of one that comes with ebmkit."""
+    """The text of a spec given as a path, as `-`, or as the bare name of a packaged spec."""
     here = _exists(Path(path)) and not Path(path).is_dir()
     found = None if path == "-" or here else packaged.find(path)
     try:
@@ -85,14 +85,14 @@ def _with_bases(source: Source, chain: tuple[str, ...], found: list[EbmkitError]
 def _open_base(source: Source, extends: Node, chain: tuple[str, ...]) -> Source:
     name = extends.value
     if not isinstance(name, str) or not name:
-        raise BadExtends("'extends' names one other spec", extends.place, help="extends: base.yaml")
-    beside = Path(source.name).parent / name
-    if not _exists(beside) and packaged.find(name) is None:
+        raise BadExtends("'extends' must name one other spec", extends.place, help="extends: base.yaml")
+    relative = Path(source.name).parent / name
+    if not _exists(relative) and packaged.find(name) is None:
         known = [*packaged.names(), *(path.name for path in Path(source.name).parent.glob("*.y*ml"))]
         raise BadExtends(f"there is no spec '{name}'", extends.place, label=did_you_mean(name, known))
-    path = str(beside) if _exists(beside) else name
+    path = str(relative) if _exists(relative) else name
     if _identity(str(packaged.find(path) or path)) in (*chain, _identity(source.name)):
-        raise BadExtends(f"'{name}' extends this spec in turn", extends.place)
+        raise BadExtends(f"'{name}' extends this spec, so the chain is circular", extends.place)
     if len(chain) >= MAX_EXTENDS:
         raise BadExtends(f"more than {MAX_EXTENDS} specs extend each other", extends.place)
     try:
@@ -102,20 +102,20 @@ def _open_base(source: Source, extends: Node, chain: tuple[str, ...]) -> Source:
 
 
 def moved_base(source: Source, target: Path) -> str | None:
-    """What `extends:` has to say when the spec is copied to `target`, if it has to change."""
+    """The value of `extends:` after the spec is copied to `target`, or None if it does not change."""
     root = text.parse(source)
     extends = root.value.get("extends") if isinstance(root.value, dict) else None
     if extends is None or not isinstance(extends.value, str):
         return None
-    beside = Path(source.name).parent / extends.value
-    moved = Path(os.path.relpath(beside, target.parent)).as_posix()
-    return moved if _exists(beside) and moved != extends.value else None
+    base = Path(source.name).parent / extends.value
+    moved = Path(os.path.relpath(base, target.parent)).as_posix()
+    return moved if _exists(base) and moved != extends.value else None
 
 
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a name that the system refuses, because it is too long for example
+    except OSError:  # a name that the system refuses, for example because it is too long
         return False
 
 
@@ -124,7 +124,7 @@ def _identity(path: str) -> str:
 
 
 def merge(base: Node, over: Node) -> Node:
-    """Mappings merge deeply; everything else, lists too, is replaced. A changed `use` drops the old parameters."""
+    """Merge mappings recursively; all else, including lists, is replaced. A changed `use` drops the old parameters."""
     if not isinstance(over.value, dict):
         return over
     below = base.value

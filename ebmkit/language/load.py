@@ -1,4 +1,4 @@
-"""The torch-free half of the road in one call: text, layers, check, resolve."""
+"""From a spec to a plan in one call, without torch: text, layers, check, resolve."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def load_spec(
 ) -> Plan:
     """The plan of a spec: a path, the name of a packaged spec, `-`, or the spec itself as a dictionary.
 
-    A spec that is only looked at may be `idle`: have nothing to train and nothing to sample with.
+    With `idle`, a spec may have nothing to train and nothing to sample, for example to be displayed only.
 
-    Raises `ebmkit.errors.Mistakes` with everything that is wrong, each with its place.
+    Raises `ebmkit.errors.Mistakes` with all mistakes, each with its place.
     """
     from ebmkit.registry.loading import Plugins
 
@@ -45,11 +45,11 @@ def load_spec(
         checked = check(tree, registry, default_name=_name_of(source.name))
         if not found:
             return resolve(checked, registry, idle=idle)
-    except EbmkitError as mistake:  # one that stops the reading
+    except EbmkitError as mistake:  # one that prevents further parsing
         found.append(mistake)
     except Mistakes as several:
-        said = {str(mistake.place) for mistake in found}  # what is no number in the text has no right type either
-        found += [mistake for mistake in several.mistakes if str(mistake.place) not in said]
+        reported = {str(mistake.place) for mistake in found}  # an ill-formed number also has the wrong type
+        found += [mistake for mistake in several.mistakes if str(mistake.place) not in reported]
     raise Mistakes(found)
 
 
@@ -61,11 +61,11 @@ def _source(spec: str | os.PathLike[str] | Mapping[str, Any]) -> Source:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: other mappings as dictionaries, everything else as its text."""
+    """Values that JSON does not support: other mappings become dictionaries, everything else its text."""
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _name_of(file: str) -> str:
-    """A run's name from a file's: `my spec (2).yaml` gives `my-spec-2`, `<stdin>` gives `stdin`."""
+    """The name of a run, from that of its file: `my spec (2).yaml` gives `my-spec-2`, `<stdin>` gives `stdin`."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem)
     return plain.strip("-._")[:100] or "experiment"

@@ -1,16 +1,16 @@
-"""The specs that come with ebmkit, found by their bare names."""
+"""The specs that come with ebmkit, available by their bare names."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-#: Names that lead to no other folder: no part is empty or begins with a dot.
+#: Names that cannot refer to another folder: no part is empty or begins with a dot.
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 
 
 def folder() -> Path:
-    """Where they lie: inside the installed package, or at the top of a checkout."""
+    """The folder of packaged specs: inside the installed package, or at the top of a checkout."""
     package = Path(__file__).parents[1]
     inside = package / "specs"
     return inside if inside.is_dir() else package.parent / "specs"
@@ -23,11 +23,11 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Path | None:
-    """The file of a packaged spec. Only listed names are found, so `../` leads nowhere."""
+    """The file of a packaged spec. Only listed names are found, so `../` is never followed."""
     if not _NAME.fullmatch(name):
         return None
     path = folder() / f"{name}.yaml"
     try:
         return path if path.is_file() else None
-    except OSError:  # a name that the system refuses, because it is too long for example
+    except OSError:  # a name that the system refuses, for example because it is too long
         return None

@@ -1,4 +1,4 @@
-"""What will happen: a spec with every default filled, everything fitted together, and a name that is a hash."""
+"""The plan of an experiment: a checked spec with every default filled in and a hash that identifies it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """The end of the torch-free half of the road."""
+    """The result of all stages before *build*, which do not import torch."""
 
     spec: Spec
     #: Shape of one state.
     event: Event
-    #: The spec as plain data with every default written out; what `resolved.yaml` holds.
+    #: The spec as plain data with every default written out; the content of `resolved.yaml`.
     resolved: dict[str, Any]
-    #: Where each value of `resolved` came from: a place in a file or flag, or words ("default of sampler 'langevin'").
+    #: The origin of each value of `resolved`: a place in a file or flag, or text ("default of sampler 'langevin'").
     origins: dict[Path, Place | str]
-    #: SHA-256 of the canonical form. Comments, order, spelling of numbers and the run's name do not move it.
+    #: SHA-256 of the canonical form. It does not depend on comments, order, number formats and the run's name.
     hash: str
     #: The merged tree with the place of every value.
     tree: Node
-    #: Those that the spec names, and pluggy's manager of the hooks of these and of ebmkit itself.
+    #: The plugins that the spec names, and pluggy's manager of the hooks of these and of ebmkit itself.
     plugins: tuple[LoadedPlugin, ...]
     manager: pluggy.PluginManager
 
@@ -40,7 +40,7 @@ class Plan:
         return self.manager.hook
 
     def place(self, path: Path) -> Place:
-        """Where the value at `path` was written, or for a default the nearest thing around it."""
+        """The place of the value at `path`; for a default, that of the nearest enclosing value."""
         return self.tree.follow(path).head
 
     def name_at(self, path: Path) -> str:
@@ -54,12 +54,12 @@ class Plan:
 
     @property
     def chain_sampler(self) -> Sampler | None:
-        """What draws the samples of this run."""
+        """The sampler that draws the samples of this run."""
         return self.spec.chain_sampler
 
 
 def resolved_yaml(plan: Plan) -> str:
-    """The plan as a spec with every default, and after each value where it came from."""
+    """The plan as a spec with every default, and the origin of each value as a comment."""
     from ebmkit.language.yaml_writer import yaml_text
 
     return yaml_text(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})

@@ -1,4 +1,4 @@
-"""Spec to plan: fits checked, defaults filled, the origin of every value kept, and a hash that names the experiment."""
+"""From spec to plan: checks that components fit together, fills in defaults, records origins and computes the hash."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ebmkit.registry.registry import Registry
 
 
 def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan:
-    """The plan of a checked spec. Raises `Mistakes` with everything that does not fit.
+    """The plan of a checked spec. Raises `Mistakes` with everything that does not fit together.
 
-    One that neither trains nor samples is a mistake too, unless it is to be looked at only and may be `idle`.
+    A spec that neither trains nor samples is also a mistake, unless `idle` is true.
     """
     if mistakes := list(islice(misfits(checked, idle=idle), MOST)):
         raise Mistakes(mistakes)
     event = event_of(checked)
-    assert event is not None  # a model without a shape of its own was refused above
+    assert event is not None  # a model without a known shape was refused above
     filled = _Filled(checked, registry)
     return Plan(
         spec=checked.spec,
@@ -42,7 +42,7 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
 
 
 class _Filled:
-    """The spec with every default written out, and where each value came from."""
+    """The spec with every default written out, and the origin of each value."""
 
     def __init__(self, checked: Checked, registry: Registry) -> None:
         self.source = checked.tree
@@ -80,7 +80,7 @@ class _Filled:
         return value
 
     def written(self, path: Path) -> Place | None:
-        """The place of a value if the spec writes it, by itself or as a bare name."""
+        """The place of a value if it is written in the spec, by itself or as a bare name."""
         node = self.source.find(path)
         if node is None and path[-1] == "use":
             node = self.source.find(path[:-1])
@@ -89,7 +89,7 @@ class _Filled:
 
 
 def _hash(checked: Checked, registry: Registry) -> str:
-    """SHA-256 over what the experiment is. The run's name is not part of that; how parts are called is not either."""
+    """SHA-256 of everything that defines the experiment; the names of the run and of its parts are not included."""
     uses = Counter(id(component) for _, component in walk(checked.spec))
     shared = {id(part) for part in checked.parts.values() if uses[id(part)] > 1}
     numbers: dict[int, int] = {}

@@ -1,7 +1,7 @@
 """The spec language as JSON Schema, for editors: completion of names, marks on misspelt parameters, documentation.
 
-The shape is the one that yaml-language-server makes most of: names as alternatives with their documentation, and one
-if/then a component. `oneOf` with constants, which pydantic would emit, makes it offer a single name.
+The structure is the one that yaml-language-server supports best: names as alternatives with their documentation, and
+one if/then per component. With `oneOf` and constants, which pydantic would emit, it offers a single name only.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ebmkit.language.reference import page, plain_default
 from ebmkit.language.sections import Spec
 from ebmkit.registry.registry import Entry, Registry
 
-_REFERENCE = {"type": "string", "pattern": r"^\$[A-Za-z_]", "description": "A shared object, written under `parts:`."}
+_REFERENCE = {"type": "string", "pattern": r"^\$[A-Za-z_]", "description": "A shared object, defined under `parts:`."}
 
 
 def schema(registry: Registry) -> dict[str, Any]:
-    """The schema of everything that is registered."""
+    """The schema of the language with all registered components."""
     root = _parameters(Spec)
     properties = root["properties"]
     properties["extends"] = {"type": "string", "description": "Another spec to build on: a path, or a packaged name."}
     properties["plugins"] = {
         "type": "object",
         "additionalProperties": {"type": "string"},
-        "description": 'What the spec needs, as requirements: {alpha: "ebmkit-alpha>=0.2"}.',
+        "description": 'Plugins that the spec needs, as requirements: {alpha: "ebmkit-alpha>=0.2"}.',
     }
     properties["parts"] = {
         "type": "object",
@@ -44,7 +44,7 @@ def schema(registry: Registry) -> dict[str, Any]:
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
-        "if": {"not": {"required": ["extends"]}},  # a spec that builds on another may leave out anything
+        "if": {"not": {"required": ["extends"]}},  # a spec that extends another may omit any key
         "then": {"required": ["ebmkit", "model"]},
         "$defs": {kind: _kind(kind, registry.entries(kind)) for kind in KINDS},
     }
@@ -72,7 +72,7 @@ def _when(entry: Entry) -> dict[str, Any]:
 
 
 def _parameters(cls: type[Any]) -> dict[str, Any]:
-    """pydantic's schema of a dataclass, with references followed and documentation added."""
+    """pydantic's schema of a dataclass, with references resolved and documentation added."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a default that is a component cannot be written as JSON; added below
         raw = TypeAdapter(cls).json_schema()
@@ -89,7 +89,7 @@ def _parameters(cls: type[Any]) -> dict[str, Any]:
 
 
 def _sections(cls: type[Any]) -> dict[str, type[Any]]:
-    """The sections that a dataclass holds, under the names that pydantic gives them."""
+    """The sections that a dataclass contains, by the names that pydantic gives them."""
 
     def mentioned(hint: Any) -> Iterator[type[Any]]:
         if isinstance(hint, type) and dataclasses.is_dataclass(hint) and not issubclass(hint, Component):
@@ -112,11 +112,11 @@ def _tidy(value: Any, definitions: dict[str, Any]) -> Any:
     if "ebmkit_kind" in value:
         return {"$ref": f"#/$defs/{value['ebmkit_kind']}"}
     if "anyOf" in value and {"type": "null"} in value["anyOf"] and len(value["anyOf"]) == 2:
-        # `X or null`: editors offer `null` first if they are told; the language hardly needs it.
+        # `X or null`: editors would offer `null` first, which specs rarely need.
         (inner,) = [item for item in value["anyOf"] if item != {"type": "null"}]
         if "ebmkit_kind" in inner or "$ref" in inner:
             return _tidy(inner, definitions)
-    dropped = ("title", "default", "$defs", "required")  # with `extends:` nothing is required of one file
+    dropped = ("title", "default", "$defs", "required")  # with `extends:` no key is required in a single file
     return {
         key: {name: _tidy(item, definitions) for name, item in inner.items()}
         if key == "properties"

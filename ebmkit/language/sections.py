@@ -1,4 +1,4 @@
-"""What a file may say: the sections of the spec language, as types. Components bring their own parameters."""
+"""The sections of the spec language, as types. Components define their own parameters."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class EarlyStop:
     """End a stage of training when a metric no longer improves.
 
     Parameters:
-        metric: the name of a number that something under `evaluate:` measures with `every`.
-        patience: how many measurements in a row may pass without a new best one.
-        better: whether a `lower` or a `higher` number is better.
+        metric: the name of a value reported by a metric under `evaluate:` that has `every`.
+        patience: number of consecutive measurements without a new best value before training stops.
+        better: whether a `lower` or a `higher` value is better.
     """
 
     metric: str
@@ -32,18 +32,19 @@ class EarlyStop:
 
 @section
 class Train:
-    """How the objective is minimised. A list of these makes stages, one behind the other on the same weights.
+    """How the objective is minimised. A list of these sections defines stages, run in order on the same weights.
 
     Parameters:
-        steps: how many steps of the optimizer.
-        batch_size: data points a step.
-        optimizer: how parameters follow the gradient.
-        warmup: the learning rate rises over so many steps from nothing.
-        decay: the form in which it falls afterwards.
-        final_lr: the fraction of the learning rate that is left at the last step; 1 keeps it constant.
-        clip_gradient: largest norm of the gradient over all parameters; a longer one is shortened.
-        ema: decay of the running mean of the weights, which is what samples and is measured; 0 turns it off.
-        stop: when to end before all steps are done.
+        steps: number of optimizer steps.
+        batch_size: number of data points per step.
+        optimizer: the optimizer.
+        warmup: number of steps over which the learning rate rises linearly from zero.
+        decay: shape of the decay of the learning rate after the warm-up.
+        final_lr: fraction of the learning rate that remains at the last step; 1 keeps it constant.
+        clip_gradient: maximum norm of the gradient over all parameters; larger gradients are scaled down to it.
+        ema: decay of the exponential moving average of the weights, which is used for sampling and evaluation; 0 turns
+            it off.
+        stop: when to stop early.
     """
 
     steps: Annotated[int, Ge(1)]
@@ -58,21 +59,21 @@ class Train:
 
     def __post_init__(self) -> None:
         if self.warmup >= self.steps:
-            raise ValueError(f"a warm-up of {self.warmup} steps leaves none of the {self.steps} to train with")
+            raise ValueError(f"'warmup' must be less than 'steps', but {self.warmup} is not less than {self.steps}")
 
 
 @section
 class Chains:
-    """Few long chains that keep many states each, in place of many chains that keep their last one.
+    """A few long chains that keep many states each, instead of many chains that keep only their last state.
 
-    Every chain keeps `samples / count` states, rounded up, so that the sampler has no `steps` of its own to give.
+    Every chain keeps `samples / count` states, rounded up, so the sampler's own `steps` must not be set.
 
     Parameters:
-        count: how many chains run side by side. Four or more tell whether they agree.
-        warmup: first steps, in which the step size and the masses of `mala`, `hmc` and `nuts` are tuned; thrown away.
-            `auto` takes 500 where the sampler can be tuned.
-        burn_in: steps behind them that are thrown away too.
-        thin: keep every so many-th state.
+        count: number of parallel chains. Use at least four to diagnose convergence.
+        warmup: number of initial steps, discarded, in which the step size and the masses of `mala`, `hmc` and `nuts`
+            are tuned. `auto` is 500 if the sampler can be tuned, else 0.
+        burn_in: number of steps after the warm-up that are also discarded.
+        thin: keep one state out of this many.
     """
 
     count: Annotated[int, Ge(1), Le(1_000_000)] = 4
@@ -81,26 +82,26 @@ class Chains:
     thin: Annotated[int, Ge(1)] = 1
 
     def draws(self, samples: int) -> int:
-        """How many states each chain keeps, so that there are `samples` at least."""
+        """Number of states that each chain keeps, so that there are at least `samples` in total."""
         return -(-samples // self.count)
 
     def warmup_of(self, sampler: Sampler) -> int:
-        """How many steps the warm-up has."""
+        """Number of steps of the warm-up."""
         return (500 if sampler.tunes() else 0) if self.warmup == "auto" else self.warmup
 
     def length(self, sampler: Sampler, samples: int) -> int:
-        """How many steps a chain makes in all."""
+        """Total number of steps of a chain."""
         return self.warmup_of(sampler) + self.burn_in + self.draws(samples) * self.thin
 
 
 @section
 class Checkpoint:
-    """When the state of training is saved, from which a run goes on bit for bit.
+    """When the state of training is saved; a run continues from it bit for bit.
 
     Parameters:
-        every: after so many steps. `auto` saves every minute, or more rarely where saving is slow. The last step and
-            an interrupted one are always saved.
-        keep: how many checkpoints stay.
+        every: number of steps between checkpoints. `auto` saves every minute, or less often if saving is slow. The last
+            step and an interrupted one are always saved.
+        keep: number of checkpoints to keep.
     """
 
     every: Annotated[int, Ge(1)] | Literal["auto"] = "auto"
@@ -109,12 +110,12 @@ class Checkpoint:
 
 @section
 class Expectation:
-    """A claim about one number, checked when the run ends. Unmet: exit status 6.
+    """A claim about a measured value, checked when the run ends. If it does not hold, the exit status is 6.
 
     Parameters:
-        metric: the name of a number that something under `evaluate:` measures.
-        below: the number must be less than this.
-        above: the number must be greater than this.
+        metric: the name of a value reported by a metric under `evaluate:`.
+        below: the value must be less than this.
+        above: the value must be greater than this.
     """
 
     metric: str
@@ -125,10 +126,10 @@ class Expectation:
         if self.below is None and self.above is None:
             raise ValueError("an expectation needs 'below', 'above' or both")
         if self.below is not None and self.above is not None and self.above >= self.below:
-            raise ValueError(f"nothing is above {self.above} and below {self.below}")
+            raise ValueError(f"no value is above {self.above} and below {self.below}")
 
 
-#: Patterns in words, for messages. The name becomes a folder, so it may not lead anywhere else.
+#: Descriptions of patterns, for messages. The name becomes a folder, so it must not contain a path.
 _FILE_NAME = "a name of at most 100 letters, digits, '.', '_' and '-', beginning with a letter or digit"
 _DEVICE = "auto, cpu, mps, cuda or cuda:N"
 
@@ -139,27 +140,28 @@ class Spec:
 
     Parameters:
         ebmkit: version of the spec language.
-        name: the folder below `runs/`; the file's name by default.
-        seed: root of all randomness.
-        device: where tensors live; `auto` takes a GPU if there is one.
-        dtype: the type of all numbers.
-        threads: threads of the CPU. `auto` takes one for small networks, where more are slower; another number gives
-            other bits.
-        deterministic: refuse operations that give other bits every time; some GPU kernels do.
-        compile: compile the energy and its gradient for chains. The first chain then takes a minute, later steps less.
+        name: name of the run and of its folder in `runs/`; by default the name of the file.
+        seed: seed of all random number generators.
+        device: the device of all tensors; `auto` uses a GPU if there is one.
+        dtype: the floating-point type of all tensors.
+        threads: number of CPU threads. `auto` uses one for small networks, for which more threads are slower; a
+            different number changes the results in their last bits.
+        deterministic: refuse nondeterministic operations, such as some GPU kernels.
+        compile: compile the energy and its gradient for chains. The first chain takes a minute longer, later steps are
+            faster.
         data: training and held-out points.
         model: the energy.
-        objective: what training minimises.
-        train: how it is minimised; without it a spec is a sampling experiment.
-        sampler: makes the samples for evaluation and report; without it the objective's own sampler does.
-        init: where the chains of `sampler` begin.
-        chains: few long chains; without it each sample is the end of a chain of its own.
-        samples: how many samples the run folder keeps.
-        samples_every: also keep some of them after each so many training steps, for the report; `auto` does so ten
-            times, null never.
-        evaluate: metrics, measured at the end and where they say `every`.
-        expect: claims about what is measured.
-        trackers: where measurements go.
+        objective: the objective that training minimises.
+        train: how it is minimised; without it the spec is a sampling experiment.
+        sampler: draws the samples for evaluation and the report; by default the objective's own sampler.
+        init: initial states of the chains of `sampler`.
+        chains: a few long chains; without it each sample is the end of a separate chain.
+        samples: number of samples saved in the run folder.
+        samples_every: number of training steps between smaller sets of samples saved for the report; `auto` saves ten
+            sets, null none.
+        evaluate: metrics, measured at the end and during training if they have `every`.
+        expect: claims about measured values.
+        trackers: where measurements are written.
         checkpoint: when the state of training is saved.
     """
 
@@ -187,7 +189,7 @@ class Spec:
 
     @property
     def chain_sampler(self) -> Sampler | None:
-        """What draws samples: the spec's own sampler, or that of an objective that also says where chains begin."""
+        """The sampler that draws samples: the spec's own, or that of an objective that also has `init`."""
         return self.sampler or (getattr(self.objective, "sampler", None) if hasattr(self.objective, "init") else None)
 
     @property
@@ -196,10 +198,10 @@ class Spec:
         return self.train if isinstance(self.train, tuple) else (self.train,) if self.train else ()
 
     def stage_path(self, stage: int) -> Path:
-        """Where a stage stands in the spec."""
+        """The path of a stage in the spec."""
         return ("train", stage) if isinstance(self.train, tuple) else ("train",)
 
     @property
     def steps(self) -> int:
-        """How many training steps there are in all."""
+        """Total number of training steps."""
         return sum(stage.steps for stage in self.stages)

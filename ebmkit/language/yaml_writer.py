@@ -1,4 +1,4 @@
-"""Plain data to YAML that ebmkit reads back as the same data, with a comment behind every value."""
+"""Writing plain data as YAML that ebmkit reads back unchanged, with a comment after every value."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PLAIN = re.compile(r"[A-Za-z_$/][A-Za-z0-9_./$-]*\Z")
 
 
 def yaml_text(tree: Mapping[str, Any], comments: Mapping[tuple[str | int, ...], str]) -> str:
-    """YAML text. `comments` maps the path of a value to the words behind it."""
-    # A file's name may hold anything, and stands in the comments.
+    """YAML text. `comments` maps the path of a value to the comment after it."""
+    # Comments contain file names, which may contain any character.
     harmless = {path: "".join(c if c.isprintable() else "?" for c in words) for path, words in comments.items()}
     lines = list(_mapping(tree, (), harmless, ""))
     width = min(max((len(text) for text, comment in lines if comment), default=0), 60)
@@ -52,7 +52,7 @@ def _item(value: Any, path: Any, comments: Any, indent: str) -> Iterator[tuple[s
 
 
 def scalar(value: Any) -> str:
-    """One value as YAML; strings are quoted wherever a reader could take them for something else."""
+    """One value as YAML; strings are quoted wherever a parser could read them as another type."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Activations, with a way back that needs no graph."""
+"""Activations with backward passes that need no graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ebmkit.chains.private_torch import pullback
 
 _leaky_relu = partial(F.leaky_relu, negative_slope=0.2)
 
-#: The function, and its vector-Jacobian product `(gradient, input, output)` in one kernel and the memory of the output.
+#: The function, and its vector-Jacobian product `(gradient, input, output)` in one kernel, in place of the output.
 ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, Tensor], Tensor]]] = {
     "silu": (F.silu, pullback(F.silu, "silu_backward", lambda back, g, z, a: back(g, z, grad_input=a))),
     "softplus": (

@@ -12,12 +12,12 @@ from torch.nn import functional as F  # noqa: N812, the name everybody uses
 from ebmkit.maths.activations import ACTIVATIONS
 from ebmkit.maths.spectral import normalised
 
-#: Of each layer its weight, what went into its units, and what came out of them.
+#: For each layer its weight, and the inputs and outputs of its activations.
 Passed = list[tuple[Tensor, Tensor, Tensor]]
 
 
 class Dense(nn.ModuleList):
-    """Linear layers with an activation behind each, as many as there are steps from one of `widths` to the next."""
+    """Linear layers between consecutive `widths`, each followed by an activation."""
 
     def __init__(self, widths: Sequence[int], activation: str, power_iterations: int | None = None) -> None:
         super().__init__(normalised(nn.Linear(*step), power_iterations) for step in pairwise(widths))
@@ -30,10 +30,10 @@ class Dense(nn.ModuleList):
         return h
 
     def climb(self, h: Tensor) -> tuple[Tensor, Passed]:
-        """The same, and what the way back needs."""
+        """The forward pass, also returning what `descend` needs."""
         function, _ = ACTIVATIONS[self.activation]
         passed: Passed = []
-        layer: Any  # linear, or that with a spectral norm, whose weight moves each time that it is asked in training
+        layer: Any  # linear, or with a spectral norm, whose weight changes with every access in training mode
         for layer in self:
             weight = layer.weight
             z = F.linear(h, weight, layer.bias)
@@ -42,9 +42,9 @@ class Dense(nn.ModuleList):
         return h, passed
 
     def descend(self, gradient: Tensor, passed: Passed) -> Tensor:
-        """From the gradient in what came out to that in what went in: a chain needs no graph and no weight gradient."""
+        """From the gradient of the outputs to that of the inputs: chains need no graph and no weight gradients."""
         _, pullback = ACTIVATIONS[self.activation]
-        while passed:  # each layer's memory goes as soon as it was used
+        while passed:  # the memory of each layer is freed as soon as it was used
             weight, z, h = passed.pop()
             gradient = pullback(gradient, z, h)
             del z, h
@@ -53,9 +53,9 @@ class Dense(nn.ModuleList):
 
 
 def to_inputs(gradient: Tensor, weight: Tensor) -> Tensor:
-    """`gradient @ weight`. To few inputs a CPU's product takes up to five times as long unless the weights are turned.
+    """`gradient @ weight`. With few inputs it is up to five times faster on a CPU if the weights are transposed.
 
-    Measured from 2 to 8 inputs; at 16 it makes no difference.
+    Measured for 2 to 8 inputs; at 16 there is no difference.
     """
     if 1 < weight.shape[1] < 16:
         return F.linear(gradient, weight.T.contiguous())

@@ -1,7 +1,7 @@
-"""All states of few units, by their numbers.
+"""Enumeration of all states of a few units, by number.
 
-The first unit is the highest bit of a state's number. torch is loaded when a function is called, not before: models and
-metrics ask how many units are too many while a spec is checked.
+The first unit is the highest bit of a state's number. torch is imported when a function is called, not before, because
+models and metrics use `ENUMERABLE` while a spec is checked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-#: Units whose states are enumerated: 65,536 states at most.
+#: Maximum number of units whose states are enumerated: 65,536 states.
 ENUMERABLE = 16
 #: States whose energy is computed at a time.
 BLOCK = 1 << 16
@@ -50,11 +50,11 @@ def log_weights(
 def draw(log_weights: Tensor, n: int, rng: Generator) -> Tensor:
     """The numbers of `n` independent states with probabilities in proportion to `exp(log_weights)`.
 
-    Unit by unit, each given those before it. So no sum over all states is rounded, as a table of cumulative
-    probabilities in single precision would be.
+    Units are drawn one by one, each given those before it. This avoids a table of cumulative probabilities over all
+    states, which would be rounded in single precision.
     """
     levels = [log_weights]
-    while len(levels[-1]) > 2:  # of the first k units, the mass of each of their 2^k states
+    while len(levels[-1]) > 2:  # the mass of each of the 2^k states of the first k units
         levels.append(levels[-1].view(-1, 2).logsumexp(1))
     number = torch.zeros(n, device=log_weights.device, dtype=torch.int64)
     for level in reversed(levels):

@@ -1,4 +1,4 @@
-"""The Frechet distance of two Gaussians."""
+"""The Frechet distance between two Gaussians."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class Fitted(NamedTuple):
-    """A Gaussian by its mean `(D,)` and a root R `(K, D)` of its covariance: S = R'R. S may be singular."""
+    """A Gaussian, given by its mean `(D,)` and a root R `(K, D)` of its covariance: S = R'R. S may be singular."""
 
     mean: Tensor
     root: Tensor
 
 
 def fitted(points: Tensor) -> Fitted:
-    """The Gaussian with the mean and the covariance of some points `(n, D)`, in float64 on the CPU.
+    """The Gaussian with the mean and the covariance of points `(n, D)`, in float64 on the CPU.
 
-    The covariance is the unbiased one. Its root is the triangle of a QR decomposition of the centred points, so that
-    the covariance itself, which would square their condition, is never formed.
+    The covariance is the unbiased estimate. Its root is the triangular factor of a QR decomposition of the centred
+    points, so that the covariance itself, which would square their condition number, is never formed.
     """
     if len(points) < 2:
-        raise ValueError(f"a covariance takes two points or more, and there is {len(points)}")
+        raise ValueError(f"a covariance needs at least two points, but there is {len(points)}")
     points = points.detach().to("cpu", torch.float64)  # some devices have no float64
     if lost := int((~points.isfinite().all(dim=1)).sum()):
         raise ValueError(f"the features of {lost} of {len(points)} points are not finite")
@@ -35,11 +35,11 @@ def fitted(points: Tensor) -> Fitted:
 def frechet(a: Fitted, b: Fitted) -> float:
     """d^2 = |m_a - m_b|^2 + tr S_a + tr S_b - 2 tr (S_a^1/2 S_b S_a^1/2)^1/2.
 
-    The last trace is the sum of the singular values of R_a R_b', whatever roots these are: two roots of one covariance
-    differ by a rotation, which changes no singular value, and with symmetric ones the products agree. Eigenvalues of
-    S_a S_b would do too, but of singular covariances some come out slightly below zero, and the root of a rounding
-    error of 1e-16 is 1e-8. Singular values are never negative: nothing has to be cut off. The distance of two equal
-    Gaussians is zero to rounding, on either side.
+    The last trace is the sum of the singular values of R_a R_b' for any choice of roots: two roots of one covariance
+    differ by a rotation, which changes no singular value, and for symmetric roots the products agree. Eigenvalues of
+    S_a S_b would also work, but for singular covariances some are slightly negative, and the root of a rounding error
+    of 1e-16 is 1e-8. Singular values are never negative, so no truncation is needed. The distance between two equal
+    Gaussians is zero up to rounding, of either sign.
     """
     shared = torch.linalg.svdvals(a.root @ b.root.T).sum()
     apart = (a.mean - b.mean).square().sum()

@@ -1,4 +1,4 @@
-"""Many round Gaussians of one width."""
+"""Mixtures of many isotropic Gaussians of equal width."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from math import log, pi
 import torch
 from torch import Tensor
 
-#: Distances that are held at a time.
+#: Maximum number of distances in memory.
 PAIRS = 1 << 22
 
 
 def log_kernel_mean(x: Tensor, centres: Tensor) -> Tensor:
     """`log 1/M sum_m N(x; c_m, I)` at points `(B, d)`, for centres `(M, d)`: `(B,)`.
 
-    Distances are differences that are squared, not products that are subtracted: far from the origin those round.
+    Distances are squared differences, not differences of products, which would be rounded far from the origin.
     """
     rows = max(1, PAIRS // len(centres))
     logs = [(-_squares(block, centres) / 2).logsumexp(1) for block in torch.split(x, rows)]

@@ -1,4 +1,4 @@
-"""First and second derivatives of an energy in x that a loss can be made of: they keep their graph."""
+"""First and second derivatives of an energy with respect to x that keep their graph, for use in a loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = 16
 
 
 def gradient(module: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The point that was differentiated at, and `dE/dx` there."""
+    """The point of differentiation, and `dE/dx` there."""
     point = x.detach().requires_grad_()
     (slope,) = torch.autograd.grad(module(point).sum(), point, create_graph=True)
     return point, slope
@@ -22,8 +22,8 @@ def gradient(module: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
 def laplacian(module: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
     """`dE/dx`, and the trace of the Hessian `(B,)`.
 
-    A module that knows a cheaper way offers `laplacian(x) -> (E, dE/dx, trace)`. Others are differentiated twice, some
-    columns of the Hessian at a time.
+    A module with a cheaper implementation defines `laplacian(x) -> (E, dE/dx, trace)`. Others are differentiated twice,
+    a block of columns of the Hessian at a time.
     """
     by_hand: Callable[[Tensor], tuple[Tensor, Tensor, Tensor]] | None = getattr(module, "laplacian", None)
     if by_hand is not None:
@@ -38,7 +38,7 @@ def laplacian(module: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def along(slope: Tensor, point: Tensor, v: Tensor) -> Tensor:
-    """`v'Hv` for directions v `(K, B, *event)`, as `(K, B)`, from the gradient and where it was taken."""
+    """`v'Hv` for directions v `(K, B, *event)`, as `(K, B)`, from the gradient and the point where it was taken."""
     # An energy that is linear in x has a gradient that does not depend on it.
     (products,) = torch.autograd.grad(slope, point, v, create_graph=True, is_grads_batched=True, materialize_grads=True)
     return (products * v).flatten(2).sum(2)

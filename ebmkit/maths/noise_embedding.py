@@ -1,4 +1,4 @@
-"""What a network is told of the noise level, and of a label."""
+"""Embedding of the noise level, and of a label."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from math import pi
 import torch
 from torch import Tensor, nn
 
-#: Waves along the logarithm of the noise. More of them tell levels apart that hardly differ.
+#: Number of frequencies in the logarithm of the noise. More of them distinguish levels that hardly differ.
 WAVES = 8
 
 
 class NoiseEmbedding(nn.Module):
-    """`log(sigma) / 4` and waves along it, and a vector for each label, through one hidden layer."""
+    """`log(sigma) / 4` and its Fourier features through one hidden layer, plus a vector for each label."""
 
     frequencies: Tensor
 
@@ -24,13 +24,13 @@ class NoiseEmbedding(nn.Module):
         self.classes = nn.Embedding(classes, width) if classes else None
 
     def forward(self, sigma: Tensor, labels: Tensor | None) -> Tensor:
-        """For ratios of noise to signal `(B,)` or `(1,)`, as many rows, or one for each label."""
+        """Embeddings of noise-to-signal ratios `(B,)` or `(1,)`: one row each, or one for each label."""
         c = sigma.log().unsqueeze(1) / 4
         waves = c * self.frequencies
         h = torch.nn.functional.silu(self.first(torch.cat([c, waves.sin(), waves.cos()], 1)))
-        told: Tensor = self.second(h)
+        embedded: Tensor = self.second(h)
         if self.classes is None:
-            return torch.nn.functional.silu(told)
+            return torch.nn.functional.silu(embedded)
         if labels is None:
-            raise ValueError("the network was made for labels, and is asked without")
-        return torch.nn.functional.silu(told + self.classes(labels))
+            raise ValueError("the network is conditioned on labels, but none were given")
+        return torch.nn.functional.silu(embedded + self.classes(labels))

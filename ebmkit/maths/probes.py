@@ -30,7 +30,8 @@ def draw_probes(law: Law, x: Tensor, count: int, rng: Generator) -> Tensor:
 def curvature(module: nn.Module, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     """`dE/dx`, and the mean of `v'Hv` over directions v `(K, B, *event)`, as `(B,)`.
 
-    A module that knows a cheaper way offers `curvature(x, v) -> (E, dE/dx, mean)`. Others are differentiated twice.
+    A module with a cheaper implementation defines `curvature(x, v) -> (E, dE/dx, mean)`. Others are differentiated
+    twice.
     """
     by_hand: Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor]] | None = getattr(module, "curvature", None)
     if by_hand is not None:

@@ -1,4 +1,4 @@
-"""What follows from a noise schedule: rates of a process, and the level at which there is so much noise."""
+"""Quantities derived from a noise schedule: drift and diffusion, and the level for a given amount of noise."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Halvings that find a time to the last bit.
+#: Number of bisections, enough to find a time to the last bit.
 HALVINGS = 80
-#: Times at which it is looked whether a process is one.
+#: Number of times at which a process is checked.
 LOOKS = 100
-#: Levels whose numbers are kept: chains ask for the same ones again and again.
+#: Number of levels whose values are cached, because chains use the same ones repeatedly.
 LATELY = 1 << 14
 
 
 def rates(schedule: Schedule, t: Tensor) -> tuple[Tensor, Tensor]:
     """Drift f and squared diffusion g^2 at times t, of `dx = f x dt + g dB`.
 
-    They follow from how signal a and noise n change: f = (log a)', g^2 = (n^2)' - 2 f n^2.
+    They follow from the derivatives of signal a and noise n: f = (log a)', g^2 = (n^2)' - 2 f n^2.
     """
     with torch.enable_grad():
         time = t.detach().requires_grad_()
@@ -32,9 +32,9 @@ def rates(schedule: Schedule, t: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _slope(value: Tensor, time: Tensor) -> Tensor:
-    if not value.requires_grad:  # it is the same at all times
+    if not value.requires_grad:  # constant in time
         return torch.zeros_like(time)
-    return torch.autograd.grad(value.sum(), time, retain_graph=True)[0]  # both go through what they share
+    return torch.autograd.grad(value.sum(), time, retain_graph=True)[0]  # the two values share parts of the graph
 
 
 @lru_cache(maxsize=LATELY)
@@ -51,7 +51,7 @@ def log_sigma(schedule: Schedule, t: Tensor) -> Tensor:
 
 
 def time_of(schedule: Schedule, sigma: Tensor) -> Tensor:
-    """The times at which noise / signal is sigma, by halving; the nearer end for what is outside."""
+    """The times at which noise / signal is sigma, by bisection; the nearer end for values out of range."""
     wanted = sigma.log()
     low, high = (torch.full_like(wanted, end) for end in (schedule.earliest, schedule.horizon))
     for _ in range(HALVINGS):
@@ -62,14 +62,14 @@ def time_of(schedule: Schedule, sigma: Tensor) -> Tensor:
 
 
 def check_schedule(schedule: Schedule) -> None:
-    """Raise a ValueError that says why noise does not fall from level to level, or grow with time."""
+    """Raise a ValueError with the place if noise does not decrease from level to level, or grow with time."""
     who = f"schedule '{schedule.component_name}'"
     if schedule.conditioning == "sigma":
         levels = schedule.levels()
         if levels.shape != (schedule.count,):
-            raise ValueError(f"{who} has 'count' {schedule.count}, and gives levels of shape {tuple(levels.shape)}")
+            raise ValueError(f"{who} has 'count' {schedule.count}, but levels of shape {tuple(levels.shape)}")
         if not bool(levels.isfinite().all() and (levels > 0).all() and (levels.diff() < 0).all()):
-            raise ValueError(f"{who} has levels that are not positive and falling: {levels.tolist()[:5]} ...")
+            raise ValueError(f"{who} has levels that are not positive and decreasing: {levels.tolist()[:5]} ...")
         return
     t = torch.linspace(schedule.earliest, schedule.horizon, LOOKS, device="cpu", dtype=torch.float64)
     rises = log_sigma(schedule, t).diff()
@@ -97,7 +97,7 @@ def least_noise(schedule: Schedule) -> float:
 
 @lru_cache(maxsize=LATELY)
 def signal_and_noise(schedule: Schedule, level: float) -> tuple[float, float]:
-    """Both at one level, as plain numbers."""
+    """Signal and noise at one level, as plain numbers."""
     if schedule.conditioning == "sigma":
         return 1.0, level
     signal, noise = schedule.at(torch.tensor(level, device="cpu", dtype=torch.float64))
@@ -127,7 +127,7 @@ def level_of(schedule: Schedule, sigma: float) -> float:
     """The level at which noise / signal is sigma. Between two noise levels a network has to interpolate."""
     most, least = range_of(schedule)
     if not least * (1 - 1e-6) <= sigma <= most * (1 + 1e-6):
-        raise ValueError(f"noise of {sigma:g} is outside of what the model was trained for, {least:.3g} to {most:.3g}")
+        raise ValueError(f"noise of {sigma:g} is outside the range of the model's training, {least:.3g} to {most:.3g}")
     if schedule.conditioning == "sigma":
         return sigma
     return float(time_of(schedule, torch.tensor([sigma], device="cpu", dtype=torch.float64)))

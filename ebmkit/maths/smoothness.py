@@ -1,4 +1,4 @@
-"""Layers that bend: activations with their derivatives, and how long the gradients of units are."""
+"""Activations with their first and second derivatives, and the gradient norms of units."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _relu(z: Tensor) -> Bend:
     return Bend(z.relu(), (z > 0).to(z.dtype), torch.zeros_like(z))
 
 
-#: What second derivatives of an energy are made of. All of it can be differentiated once more.
+#: Activations from which second derivatives of an energy are computed; all values can be differentiated once more.
 BENDS: dict[str, Callable[[Tensor], Bend]] = {
     "silu": _silu,
     "softplus": _softplus,
@@ -55,15 +55,15 @@ BENDS: dict[str, Callable[[Tensor], Bend]] = {
     "relu": _relu,
 }
 
-#: Numbers in a block of Jacobians. Measured at 50 inputs on a CPU: blocks that stay in its caches take 2/3 of the time.
+#: Values in a block of Jacobians. Measured with 50 inputs on a CPU: blocks that fit its caches take 2/3 of the time.
 CPU_BLOCK = 1 << 18
 BLOCK = 1 << 26
 
 
 def squared_lengths(weights: Sequence[Tensor], bends: Sequence[Bend]) -> list[Tensor]:
-    """`|dz/dx|^2` of what goes into every unit, `(B, width)`; for the first layer `(width,)`, the same everywhere.
+    """`|dz/dx|^2` of the input of every unit, `(B, width)`; for the first layer `(width,)`, the same everywhere.
 
-    Jacobians are pushed with respect to x, or where those are fewer numbers to the units of the first layer: then
+    Jacobians are propagated with respect to x, or to the units of the first layer if these are fewer: then
     `|dz/dx|^2 = (dz/dz1) W1 W1' (dz/dz1)'`, and an image costs no more than a state with as many pixels as units.
     """
     if not weights:

@@ -1,1 +1,1 @@
-"""Files that are either whole or not there, and formats that other programs read."""
+"""Atomic writes, and formats that other programs read."""

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic writes: after a crash a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 from ebmkit.errors.running import StorageFailed
 
-#: The temporary names that are used here, with the number of a process or the word behind them.
+#: The temporary names used here, which end with a process id or with "deleted".
 LEFT = re.compile(r"\..+\.(\d+|deleted)")
 
 
 @contextmanager
 def storing(path: Path, size: int | None = None) -> Iterator[None]:
-    """What the system refuses becomes `StorageFailed` with the path in it and, for a write, how many bytes it had."""
+    """Turn errors of the system into `StorageFailed`, with the path and, for a write, the number of bytes."""
     try:
         yield
     except OSError as error:
@@ -32,7 +32,7 @@ def storing(path: Path, size: int | None = None) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Temporary file, fsync, rename, fsync of the folder: after a crash there is the old file or the new one."""
+    """Write a temporary file, fsync, rename, fsync the folder: after a crash there is the old file or the new one."""
     with storing(path, len(content)):
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -42,26 +42,26 @@ def write_bytes(path: Path, content: bytes) -> None:
                 os.fsync(file.fileno())
             temporary.replace(path)
         except OSError as error:
-            error.filename = str(path)  # nobody asked for the temporary file
+            error.filename = str(path)  # name the file that was asked for, not the temporary one
             raise
         finally:
-            with suppress(OSError):  # what came first is what is told
+            with suppress(OSError):  # the first error is the one to report
                 temporary.unlink(missing_ok=True)
         sync_folder(path.parent)
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same for text, in UTF-8 and with line ends as they are."""
+    """The same for text, in UTF-8 with unchanged line ends."""
     write_bytes(path, text.encode())
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """The same for an object; a number that JSON does not know is a mistake of ours."""
+    """The same for an object as JSON; NaN or infinity in it is a bug and raises an error."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def make_folder(path: Path) -> None:
-    """A folder that may exist already."""
+    """Create a folder, which may already exist."""
     with storing(path):
         path.mkdir(parents=True, exist_ok=True)
 
@@ -74,7 +74,7 @@ def move_folder(folder: Path, to: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a folder. It is renamed first, so that a half-deleted one is not taken for a whole one."""
+    """Delete a folder. It is renamed first, so that a half-deleted folder is never mistaken for a complete one."""
     with storing(folder):
         doomed = folder.with_name(f".{folder.name}.deleted")
         _delete(doomed)
@@ -83,16 +83,16 @@ def remove_folder(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Delete what processes that died in the functions above left in a folder and right below it. Only for those who
-    have the folder to themselves."""
+    """Delete temporary files that killed processes left in a folder and directly below it. The caller must have
+    exclusive access to the folder."""
     with storing(folder):
         for path in [*folder.glob(".*"), *folder.glob("*/.*")]:
-            if LEFT.fullmatch(path.name) and not path.parent.is_symlink():  # nothing outside
+            if LEFT.fullmatch(path.name) and not path.parent.is_symlink():  # never outside the folder
                 _delete(path)
 
 
 def _delete(path: Path) -> None:
-    """Whatever is there, if anything is."""
+    """Delete a file or a folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -100,8 +100,8 @@ def _delete(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make what was renamed in a folder durable."""
-    if os.name == "nt":  # no such thing there
+    """Make renames in a folder durable."""
+    if os.name == "nt":  # not supported there
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

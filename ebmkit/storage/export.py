@@ -1,4 +1,4 @@
-"""Samples in the formats that other programs read. Never a pickle."""
+"""Export of samples in formats that other programs read; never as a pickle."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ebmkit.storage.atomic import make_folder, write_bytes, write_text
 
 
 def write_samples(path: Path, x: Tensor, labels: Tensor | None = None) -> None:
-    """Write states `(N, *event)` in the format that the suffix of `path` names (see `FORMATS`).
+    """Write states `(N, *event)` in the format given by the suffix of `path` (see `FORMATS`).
 
-    Formats that hold several arrays have labels, where there are some, as `y`.
+    Formats that hold several arrays also contain the labels, if any, as `y`.
     """
     make_folder(path.parent)
-    beside = {} if labels is None else {"y": labels.cpu().contiguous()}
-    write_bytes(path, FORMATS[path.suffix](x.cpu().contiguous(), beside))
+    others = {} if labels is None else {"y": labels.cpu().contiguous()}
+    write_bytes(path, FORMATS[path.suffix](x.cpu().contiguous(), others))
 
 
 def write_draws(path: Path, x: Tensor, seen: Mapping[str, Tensor]) -> None:
     """Write the draws `(chains, draws, *event)` of long chains as JSON that `arviz.from_json` opens.
 
-    The group `posterior` has `x`. Of what was seen, each `(chains, draws)`, `sample_stats` has the `energy` as
-    `lp = -E`, the `acceptance` as `acceptance_rate` and the `divergence` as `diverging`, which is true or false. All
-    digits are written, so that float32 and float64 come back as they were.
+    The group `posterior` has `x`. The group `sample_stats` has the statistics in `seen`, each `(chains, draws)`:
+    `energy` as `lp = -E`, `acceptance` as `acceptance_rate`, and `divergence` as the boolean `diverging`. All digits
+    are written, so that float32 and float64 values are restored exactly.
     """
     groups = {"posterior": {"x": x.tolist()}}
     if stats := {name: of(seen[ours]).tolist() for ours, (name, of) in STATS.items() if ours in seen}:
@@ -38,28 +38,28 @@ def write_draws(path: Path, x: Tensor, seen: Mapping[str, Tensor]) -> None:
     write_text(path, json.dumps(groups, allow_nan=False))
 
 
-#: What a step saw -> its name in arviz, and its meaning there.
+#: Statistic of a step -> its name in arviz, and the conversion.
 STATS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "energy": ("lp", lambda energy: -energy),
     "acceptance": ("acceptance_rate", lambda acceptance: acceptance),
-    "divergence": ("diverging", lambda divergence: divergence > 0),  # the mean over the steps that thinning leaves out
+    "divergence": ("diverging", lambda divergence: divergence > 0),  # a mean over all steps since the draw before
 }
 
 
-def _npy(x: Tensor, beside: Mapping[str, Tensor]) -> bytes:
+def _npy(x: Tensor, others: Mapping[str, Tensor]) -> bytes:
     content = io.BytesIO()
     np.save(content, x.numpy(), allow_pickle=False)
     return content.getvalue()
 
 
-def _npz(x: Tensor, beside: Mapping[str, Tensor]) -> bytes:
+def _npz(x: Tensor, others: Mapping[str, Tensor]) -> bytes:
     content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, x=x.numpy(), **{name: of.numpy() for name, of in beside.items()})
+    np.savez_compressed(content, allow_pickle=False, x=x.numpy(), **{name: of.numpy() for name, of in others.items()})
     return content.getvalue()
 
 
-def _csv(x: Tensor, beside: Mapping[str, Tensor]) -> bytes:
-    """A row a state, a column a coordinate, enough digits to come back to the same float32."""
+def _csv(x: Tensor, others: Mapping[str, Tensor]) -> bytes:
+    """One row per state, one column per coordinate, with enough digits to restore every float32 exactly."""
     content, flat = io.BytesIO(), x.flatten(1).numpy()
     header = ",".join(f"x{column}" for column in range(flat.shape[1]))
     np.savetxt(content, flat, delimiter=",", header=header, comments="", fmt="%.9g")
@@ -70,5 +70,5 @@ FORMATS: dict[str, Callable[[Tensor, Mapping[str, Tensor]], bytes]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".csv": _csv,
-    ".safetensors": lambda x, beside: save_tensors({"x": x, **beside}),
+    ".safetensors": lambda x, others: save_tensors({"x": x, **others}),
 }

@@ -103,7 +103,7 @@ def test_resolve_writes_every_default_and_its_origin():
     ("path", "words"),
     [
         ("train.optimizer.lr", ["0.003", "quickstart.yaml:", "learning rate"]),
-        ("train.batch_size", ["256", "default", "data points a step"]),
+        ("train.batch_size", ["256", "default", "data points per step"]),
         ("model.activation", ["silu", "default of model 'mlp'"]),
         ("evaluate[0].directions", ["256", "default of metric"]),
         ("name", ["quickstart", "the file's name"]),
@@ -257,7 +257,7 @@ def test_a_folder_does_not_hide_a_packaged_spec(tmp_path, monkeypatch):
 def test_why_explains_the_parameter_of_a_part_and_not_a_section_of_the_same_name(tmp_path):
     path = tmp_path / "spec.yaml"
     path.write_text(SMALL + "parts: {m: {use: mmd, samples: 500}}\nevaluate: [$m]\n")
-    assert "the run folder keeps" not in ebmkit("resolve", str(path), "--why", "parts.m.samples").output
+    assert "saved in the run folder" not in ebmkit("resolve", str(path), "--why", "parts.m.samples").output
 
 
 def test_a_device_flag_wins_and_is_blamed_under_its_own_name(tmp_path):

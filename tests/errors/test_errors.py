@@ -127,7 +127,7 @@ def test_the_json_form_has_every_field(tmp_path):
     (mistake,) = json.loads(ebmkit("validate", str(path), "--format", "json", status=2).stdout)
     assert mistake == {
         "code": "E008",
-        "message": "key 'seed' stands twice",
+        "message": "key 'seed' occurs twice",
         "place": {"file": str(path), "line": 6, "column": 1, "length": 4},
         "label": "again",
         "other": {"file": str(path), "line": 5, "column": 1, "length": 4},

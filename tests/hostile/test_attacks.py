@@ -242,7 +242,7 @@ def forbidden(folder: Path) -> Path:
 FILES = {
     "100 MB": ("E002", large_file),
     "one byte too large": ("E002", barely_too_large),
-    "a pipe that nobody writes to": ("E001", fifo),
+    "a pipe without a writer": ("E001", fifo),
     "an endless device": ("E001", lambda folder: Path("/dev/zero")),
     "a device that is a terminal or nothing": ("E001", lambda folder: Path("/dev/null")),
     "a link to a device": ("E001", link_to("/dev/zero")),

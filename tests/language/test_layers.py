@@ -64,8 +64,8 @@ def test_extends_finds_packaged_specs_by_name(tmp_path):
     ("texts", "word"),
     [
         ({"child": "extends: nowhere.yaml\n"}, "no spec"),
-        ({"child": "extends: child.yaml\n"}, "in turn"),
-        ({"child": "extends: other.yaml\n", "other": "extends: child.yaml\n"}, "in turn"),
+        ({"child": "extends: child.yaml\n"}, "circular"),
+        ({"child": "extends: other.yaml\n", "other": "extends: child.yaml\n"}, "circular"),
         ({"child": "extends: [a, b]\n"}, "one other spec"),
         ({"child": "extends: quickstrat\n"}, "no spec"),
     ],

@@ -79,4 +79,4 @@ def test_a_meaning_goes_on_over_several_lines():
     from ebmkit.language.sections import Spec
 
     (threads,) = [parameter for parameter in page(Spec).parameters if parameter.name == "threads"]
-    assert threads.meaning.endswith("another number gives other bits.")
+    assert threads.meaning.endswith("a different number changes the results in their last bits.")

@@ -1,4 +1,4 @@
-"""Do the components of a spec fit together? Each misfit names both places."""
+"""Checks that the components of a spec fit together. Each misfit names both places."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["event_of", "misfits"]
 
 
 def misfits(checked: Checked, *, idle: bool = False) -> Iterator[EbmkitError]:
-    """Everything that cannot work, before anything is built; that there is nothing to do too, unless that is `idle`."""
+    """Everything that cannot work, found before building; a spec with nothing to do is included unless `idle`."""
     here = Places(checked)
     unreadable = list(data_misfits(checked, here))
     yield from unreadable

@@ -1,4 +1,4 @@
-"""Do samplers and chain starts fit the model, the data and each other?"""
+"""Checks that samplers and initial states fit the model, the data and each other."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import Places, event_of, label_of
 
-#: Steps of a warm-up below which step sizes are still those that it tries first.
+#: Fewest steps of a warm-up; shorter ones end while step sizes are still the first that are tried.
 SHORTEST = 20
 
 
 def start_misfits(path: Path, init: Init, checked: Checked, here: Places) -> Iterator[EbmkitError]:
     spec = checked.spec
     if init.needs_data and not spec.data:
-        yield SectionMissing(f"{label_of(init)} starts chains at data points, and there is no 'data:'", here(*path))
+        yield SectionMissing(f"{label_of(init)} starts chains at data points, but there is no 'data:'", here(*path))
     capacity = init.capacity()
     if capacity is None or path[0] != "objective":
         return
     for position, stage in enumerate(spec.stages):
         if stage.batch_size > capacity:
             yield TooManyChains(
-                f"{label_of(init)} holds {capacity} chains, and a batch needs {stage.batch_size}",
+                f"{label_of(init)} holds {capacity} chains, but a batch needs {stage.batch_size}",
                 here(*path),
                 label=f"{capacity} chains",
                 other=here(*spec.stage_path(position), "batch_size"),
-                other_label=f"{stage.batch_size} a batch",
+                other_label=f"{stage.batch_size} per batch",
             )
 
 
@@ -49,7 +49,7 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     chains, sampler, init = checked.spec.chains, checked.spec.sampler, checked.spec.init
     if sampler and sampler.from_noise and init != NoiseStart():  # which a resolved spec writes out
         yield Unsuitable(
-            f"{label_of(sampler)} begins at noise of its own, and {label_of(init)} has no part in that",
+            f"{label_of(sampler)} starts from its own noise, so {label_of(init)} would not be used",
             here("init"),
             other=here("sampler"),
             help="leave out 'init:'",
@@ -57,41 +57,42 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     if chains is None:
         return
     if sampler is None:
-        yield SectionMissing("'chains:' are those of a 'sampler:', and there is none", here("chains"))
+        yield SectionMissing("'chains:' needs a 'sampler:', but there is none", here("chains"))
         return
     if sampler.from_noise:
         yield Unsuitable(
-            f"{label_of(sampler)} goes once from noise to a sample, and long chains keep states on the way",
+            f"{label_of(sampler)} goes once from noise to a sample, so it cannot run long chains that keep many states",
             here("chains"),
             other=here("sampler"),
-            help="leave out 'chains:'; every sample is then the end of a chain of its own",
+            help="leave out 'chains:'; every sample is then the end of a separate chain",
         )
         return
     default = getattr(type(sampler), "steps", sampler.steps)
     if sampler.steps != default:  # which a resolved spec writes out
         yield Unsuitable(
-            f"{label_of(sampler)} has 'steps', and how long its chains are follows from 'chains' and 'samples'",
+            f"{label_of(sampler)} has 'steps', but the length of its chains follows from 'chains' and 'samples'",
             here("sampler", "steps"),
             other=here("chains"),
-            other_label="says how many states are kept, and how many steps lie between",
+            other_label="sets how many states are kept and the steps between them",
+            help="leave out 'steps'",
         )
     if chains.warmup not in ("auto", 0) and not sampler.tunes():
         yield Unsuitable(
-            f"{label_of(sampler)} has nothing that a warm-up could tune",
+            f"{label_of(sampler)} has no parameters that a warm-up could tune",
             here("chains", "warmup"),
             other=here("sampler"),
-            help="'burn_in' throws steps away without tuning",
+            help="use 'burn_in' to discard steps without tuning",
         )
     elif chains.warmup != "auto" and 0 < chains.warmup < SHORTEST:
         yield Unsuitable(
-            f"a warm-up of {chains.warmup} steps finds nothing, and leaves a step size that is worse than the spec's",
+            f"a warm-up of {chains.warmup} steps is too short: its step size would be worse than that of the spec",
             here("chains", "warmup"),
-            help=f"{SHORTEST} are the fewest; 0 leaves the step size as it is",
+            help=f"use at least {SHORTEST} steps, or 0 to keep the step size of the spec",
         )
     capacity = init.capacity()
     if capacity is not None and capacity < chains.count:
         yield TooManyChains(
-            f"{label_of(init)} holds {capacity} chains, and {chains.count} are wanted",
+            f"{label_of(init)} holds {capacity} chains, but 'chains' needs {chains.count}",
             here("init"),
             label=f"{capacity} chains",
             other=here("chains"),

@@ -1,4 +1,4 @@
-"""Can every metric be measured, and is what `expect:` and `stop:` speak of measured?"""
+"""Checks that every metric can be measured, and that the values named by `expect:` and `stop:` are measured."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import MODELS, USUAL, Places, conditioned, event_of, label_of
 from ebmkit.registry.spelling import did_you_mean
 
-#: What `chains/draws.py` keeps of the steps of long chains.
+#: Traces that `chains/draws.py` keeps for long chains.
 KEPT_OF_LONG_CHAINS = frozenset({"energy", "acceptance", "divergence"})
 
-#: What a metric needs that is no ability of the model.
+#: Needs of metrics that are not abilities of the model.
 OF_THE_RUN = frozenset({"samples", "data", "chains", "labels", "truth", "reverse_sde"})
 
 
@@ -32,44 +32,44 @@ def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         place = here("evaluate", position)
         yield from _measurable(position, metric, checked, here)
         if "data" in metric.needs and not spec.data:
-            yield SectionMissing(f"{label_of(metric)} compares with data, and there is no 'data:'", place)
+            yield SectionMissing(f"{label_of(metric)} compares with data, but there is no 'data:'", place)
         if "labels" in metric.needs and spec.data and not spec.data.labelled:
             yield Unsuitable(
-                f"{label_of(metric)} compares with labels, and {label_of(spec.data)} has none",
+                f"{label_of(metric)} compares with labels, but {label_of(spec.data)} has none",
                 place,
                 other=here("data"),
                 other_label="no labels",
             )
         if "truth" in metric.needs and spec.data and not spec.data.known:
             yield Unsuitable(
-                f"{label_of(metric)} needs data whose density is known, and that of {label_of(spec.data)} is not",
+                f"{label_of(metric)} needs data with a known density, but that of {label_of(spec.data)} is unknown",
                 place,
                 other=here("data"),
-                help="'from_model' draws data from a model that is known",
+                help="use 'from_model', which draws data from a known model",
             )
         if "samples" in metric.needs and not spec.chain_sampler:
             yield SectionMissing(
-                f"{label_of(metric)} needs samples, and there is no 'sampler:'",
+                f"{label_of(metric)} needs samples, but there is no 'sampler:'",
                 place,
                 help="the objective has no sampler of its own; add "
                 f"'sampler: {USUAL['sampler', spec.model.conditioning]}' to the spec",
             )
         if "chains" in metric.needs and not spec.chains:
             yield SectionMissing(
-                f"{label_of(metric)} compares long chains, and there is no 'chains:'",
+                f"{label_of(metric)} compares long chains, but there is no 'chains:'",
                 place,
                 help="chains: {count: 4} keeps the states of four long chains",
             )
         if spec.chains and spec.chains.count < metric.least_chains:
             yield Unsuitable(
-                f"{label_of(metric)} compares {metric.least_chains} chains or more",
+                f"{label_of(metric)} needs at least {metric.least_chains} chains",
                 place,
                 other=here("chains"),
                 other_label=f"{spec.chains.count} chain",
             )
         if metric.every is not None and not spec.train:
             yield SectionMissing(
-                f"'every' of {label_of(metric)} counts training steps, and there is no 'train:'", place
+                f"'every' of {label_of(metric)} counts training steps, but there is no 'train:'", place
             )
         for name in metric.results():
             if name in first:
@@ -96,7 +96,7 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: Places) -
     lacking = sorted(metric.needs - OF_THE_RUN - model.offers)
     if "energy" in metric.needs and model.conditioning is not None:
         yield ConditioningMismatch(
-            f"{label_of(metric)} reads the energy of x, and {label_of(model)} takes {conditioned(model.conditioning)}",
+            f"{label_of(metric)} needs an energy of x, but {label_of(model)} takes {conditioned(model.conditioning)}",
             here("evaluate", position),
             other=here("model"),
             other_label=f"takes {conditioned(model.conditioning)}",
@@ -114,12 +114,12 @@ def _measurable(position: int, metric: Metric, checked: Checked, here: Places) -
 
 
 def _traced(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Do the chains that draw samples go as the metric knows them, and report what it reads?"""
+    """Checks that the chains that draw samples are of the expected kind and report the traces that the metric reads."""
     spec, sampler = checked.spec, checked.spec.chain_sampler
     if "reverse_sde" in metric.needs and (sampler is None or sampler.component_name != "reverse_sde"):
         yield Unsuitable(
-            f"{label_of(metric)} works out the chains of sampler 'reverse_sde', and "
-            + ("there is no 'sampler:'" if sampler is None else f"here is {label_of(sampler)}"),
+            f"{label_of(metric)} needs sampler 'reverse_sde', but "
+            + ("there is no 'sampler:'" if sampler is None else f"the spec uses {label_of(sampler)}"),
             here("evaluate", position),
             other=here("sampler") if spec.sampler else None,
             other_label="other chains",
@@ -136,7 +136,7 @@ def _traced(position: int, metric: Metric, checked: Checked, here: Places) -> It
         )
     elif spec.chains and (lost := sorted(metric.traces - KEPT_OF_LONG_CHAINS)):
         yield AbilityMissing(
-            f"{label_of(metric)} needs the {', '.join(lost)} of chains, which is not kept of long ones",
+            f"{label_of(metric)} needs the {', '.join(lost)} of chains, which is not kept for long chains",
             here("evaluate", position),
             label=f"needs {', '.join(lost)}",
             other=here("chains"),
@@ -150,10 +150,10 @@ def stop_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     for position, stage in enumerate(spec.stages):
         if stage.stop and stage.stop.metric not in followed:
             yield UnknownMeasurement(
-                f"nothing measures '{stage.stop.metric}' during training",
+                f"no metric reports '{stage.stop.metric}' during training",
                 here(*spec.stage_path(position), "stop", "metric"),
                 label=did_you_mean(stage.stop.metric, followed),
-                help="a metric under 'evaluate:' with 'every' does",
+                help="add a metric with 'every' under 'evaluate:'",
             )
 
 
@@ -162,8 +162,8 @@ def expectation_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]
     for position, expectation in enumerate(checked.spec.expect):
         if expectation.metric not in measured:
             yield UnknownMeasurement(
-                f"nothing measures '{expectation.metric}'",
+                f"no metric reports '{expectation.metric}'",
                 here("expect", position, "metric"),
                 label=did_you_mean(expectation.metric, measured),
-                help=f"measured: {', '.join(measured)}" if measured else "add a metric under 'evaluate:'",
+                help=f"reported: {', '.join(measured)}" if measured else "add a metric under 'evaluate:'",
             )

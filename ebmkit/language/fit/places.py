@@ -1,4 +1,4 @@
-"""Where things are written that do not fit, and how they are label_of."""
+"""The places and labels of things that do not fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ebmkit.contracts.kinds.model import Conditioning
 from ebmkit.errors.source import Place
 from ebmkit.language.check import Checked
 
-#: Of each kind one that works with models that are conditioned so, for advice.
+#: For each kind, a common component for models with this conditioning, for advice.
 USUAL: dict[tuple[str, Conditioning], str] = {
     ("objective", None): "denoising_score_matching",
     ("objective", "sigma"): "noise_conditional_score_matching",
@@ -18,22 +18,22 @@ USUAL: dict[tuple[str, Conditioning], str] = {
     ("sampler", "time"): "reverse_sde",
 }
 
-#: Models that are conditioned so, for advice.
+#: Models with this conditioning, for advice.
 MODELS: dict[Conditioning, str] = {
     None: "a model without a schedule, such as 'mlp'",
-    "sigma": "a model with a schedule of noise levels: {use: mlp_score, schedule: geometric}",
-    "time": "a model with a schedule in time: {use: mlp_score, schedule: vp}",
+    "sigma": "a model with discrete noise levels: {use: mlp_score, schedule: geometric}",
+    "time": "a model with a schedule in continuous time: {use: mlp_score, schedule: vp}",
 }
 
 
 class Places:
-    """Where the things that do not fit are written."""
+    """The places of values in a spec."""
 
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
 
     def __call__(self, *path: str | int) -> Place:
-        """The place of a value; for a default, that of the nearest thing around it."""
+        """The place of a value; for a default, that of the nearest enclosing value."""
         return self.checked.tree.follow(path).head
 
 
@@ -42,10 +42,10 @@ def label_of(component: Component) -> str:
 
 
 def conditioned(on: str | None) -> str:
-    return {"sigma": "a noise level sigma", "time": "a time t"}.get(on or "", "nothing") + " beside x"
+    return {"sigma": "x and a noise level sigma", "time": "x and a time t"}.get(on or "", "x only")
 
 
 def event_of(checked: Checked) -> Event | None:
-    """The shape of a state: what the data have, or what the model's parameters fix."""
+    """The shape of a state: that of the data, or the one fixed by the model's parameters."""
     spec = checked.spec
     return spec.data.event() if spec.data else spec.model.event()

@@ -1,4 +1,4 @@
-"""Do data, model and sections fit together?"""
+"""Checks that data, model and sections fit together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     fixed = model.event()
     if data and fixed is not None and data.event() != fixed:
         yield ShapeMismatch(
-            f"{label_of(data)} has states of shape {data.event()}, {label_of(model)} of shape {fixed}",
+            f"{label_of(data)} has states of shape {data.event()}, but {label_of(model)} has shape {fixed}",
             here("model"),
             label=f"shape {fixed}",
             other=here("data"),
@@ -41,14 +41,14 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         )
     if data and data.space != model.space:
         yield SpaceMismatch(
-            f"{label_of(data)} is {data.space}, {label_of(model)} is {model.space}",
+            f"{label_of(data)} has {data.space} states, but {label_of(model)} has {model.space} states",
             here("model"),
             label=model.space,
             other=here("data"),
             other_label=data.space,
         )
     if not data and fixed is None:
-        yield SectionMissing(f"{label_of(model)} takes its shape from data, and there is no 'data:'", here("model"))
+        yield SectionMissing(f"{label_of(model)} takes its shape from data, but there is no 'data:'", here("model"))
 
 
 def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
@@ -59,7 +59,7 @@ def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
                 yield SectionMissing(f"training needs '{name}:'", here("train"))
     elif spec.objective:
         yield SectionMissing(
-            f"{label_of(spec.objective)} is there to train, and there is no 'train:'",
+            f"{label_of(spec.objective)} is for training, but there is no 'train:'",
             here("objective"),
             help="train: {steps: 1000}",
         )
@@ -70,5 +70,5 @@ def idle_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         yield SectionMissing(
             "there is nothing to do: no 'train:' and no 'sampler:'",
             here("model"),
-            help="a sampler alone makes a sampling experiment",
+            help="add 'sampler:' for a sampling experiment",
         )

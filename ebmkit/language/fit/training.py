@@ -1,4 +1,4 @@
-"""Do objective and noise fit the model and the data?"""
+"""Checks that objective and noise fit the model and the data."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def ability_misfits(
     if component.conditioning != model.conditioning:
         kind = component.component_kind
         yield ConditioningMismatch(
-            f"{label_of(component)} gives a model {conditioned(component.conditioning)}, and {label_of(model)} takes "
-            f"{conditioned(model.conditioning)}",
+            f"{label_of(component)} needs a model that takes {conditioned(component.conditioning)}, but "
+            f"{label_of(model)} takes {conditioned(model.conditioning)}",
             here(*path),
-            label=f"gives {conditioned(component.conditioning)}",
+            label=f"needs a model that takes {conditioned(component.conditioning)}",
             other=here("model"),
             other_label=f"takes {conditioned(model.conditioning)}",
             help=f"use {kind} '{USUAL[kind, model.conditioning]}', or {MODELS[component.conditioning]}",
         )
-        return  # what another one needs is not known
+        return  # the needs of its replacement are not known
     if lacking := sorted(component.needs - model.offers):
         yield AbilityMissing(
             f"{label_of(component)} needs '{', '.join(lacking)}', which {label_of(model)} does not offer",
@@ -52,13 +52,13 @@ def ability_misfits(
 def schedule_misfits(
     path: Path, component: Sampler | Objective, checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
-    """Is the noise that a component works with that of the model?"""
+    """Checks that a component uses the noise schedule of the model."""
     model, theirs = checked.spec.model, getattr(component, "schedule", None)
     if theirs is None or model.schedule is None or component.conditioning != model.conditioning:
         return
     if theirs != model.schedule:
         yield ScheduleMismatch(
-            f"{label_of(component)} has another noise schedule than {label_of(model)}, which knows its own noise only",
+            f"{label_of(component)} has a different noise schedule from {label_of(model)}",
             here(*path, "schedule"),
             label=_numbers(theirs),
             other=here("model", "schedule"),
@@ -74,25 +74,25 @@ def _numbers(schedule: Schedule) -> str:
 
 
 def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Are there the data that a conditioned model takes numbers and labels from?"""
+    """Checks that the data provide what a conditioned model takes from them: scales and labels."""
     model, data = checked.spec.model, checked.spec.data
     if model.schedule is not None and model.schedule.needs_data and not data:
         yield SectionMissing(
-            f"{label_of(model)} has a schedule that takes 'sigma_max' from data, and there is no 'data:'",
+            f"{label_of(model)} has a schedule that takes 'sigma_max' from data, but there is no 'data:'",
             here("model", "schedule"),
-            help="give it a number, as in {use: geometric, sigma_max: 10.0}",
+            help="set it to a number, as in {use: geometric, sigma_max: 10.0}",
         )
     if checked.spec.compile and model.conditioning is not None:
         yield Unsuitable(
-            f"'compile' compiles energies, and {label_of(model)} gives scores at noise levels",
+            f"'compile' applies to energies of x only, but {label_of(model)} takes {conditioned(model.conditioning)}",
             here("compile"),
             other=here("model"),
-            other_label=f"takes a {model.conditioning} beside x",
+            other_label=f"takes {conditioned(model.conditioning)}",
             help="leave 'compile' out",
         )
     if model.labelled and not (data and data.labelled):
         yield Unsuitable(
-            f"{label_of(model)} has 'classes', and {f'{label_of(data)} has no labels' if data else 'there is no data'}",
+            f"{label_of(model)} has 'classes', but {f'{label_of(data)} has no labels' if data else 'there is no data'}",
             here("model", "classes"),
             other=here("data") if data else None,
             other_label="no labels",
@@ -106,8 +106,8 @@ def space_misfits(
     model = checked.spec.model
     if model.space not in component.spaces:
         yield SpaceMismatch(
-            f"{label_of(component)} works on {' or '.join(sorted(component.spaces))} states, "
-            f"{label_of(model)} has {model.space} ones",
+            f"{label_of(component)} needs {' or '.join(sorted(component.spaces))} states, "
+            f"but {label_of(model)} has {model.space} states",
             here(*path),
             other=here("model"),
             other_label=f"{model.space} states",
@@ -118,7 +118,7 @@ def noise_shape_misfits(path: Path, noise: Noise, checked: Checked, here: Places
     event, fixed = event_of(checked), noise.event()
     if event is not None and fixed is not None and event != fixed:
         yield ShapeMismatch(
-            f"{label_of(noise)} has states of shape {fixed}, the model of shape {event}",
+            f"{label_of(noise)} has states of shape {fixed}, but the model has shape {event}",
             here(*path),
             label=f"shape {fixed}",
             other=here("data") if checked.spec.data else here("model"),
@@ -154,7 +154,7 @@ def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         )
     if objective.needs_labels and data and not data.labelled:
         yield Unsuitable(
-            f"{label_of(objective)} learns from labels, and {label_of(data)} has none",
+            f"{label_of(objective)} learns from labels, but {label_of(data)} has none",
             here("objective"),
             other=here("data"),
             other_label="no labels",

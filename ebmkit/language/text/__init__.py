@@ -1,4 +1,4 @@
-"""Text to tree: bounded YAML in which every key and value knows its line and column."""
+"""Parsing of bounded YAML into a tree in which every key and value has its line and column."""
 
 from ebmkit.language.text.node import Node
 from ebmkit.language.text.parse import MAX_DEPTH, MAX_NODES, parse

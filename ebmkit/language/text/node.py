@@ -1,4 +1,4 @@
-"""A value with its place."""
+"""A node of the parsed tree: a value with its place."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ebmkit.language.text.scalar import Scalar
 
 @dataclass(frozen=True)
 class Node:
-    """A value, where it stands, and where its key stands."""
+    """A value, its place, and the place of its key."""
 
     value: Scalar | list[Node] | dict[str, Node]
     place: Place
     key: Place | None = None
-    #: How many values this one holds and how deep they lie, itself included and with aliases expanded, as it was read.
+    #: Number and depth of the values in this node as parsed, including itself, with aliases expanded.
     size: int = field(default=1, compare=False)
     depth: int = field(default=1, compare=False)
 
@@ -30,7 +30,7 @@ class Node:
         return self.value
 
     def find(self, path: Sequence[str | int]) -> Node | None:
-        """The node at the end of a path, if every step leads somewhere."""
+        """The node at the end of a path, or None if a step of the path does not exist."""
         node = self
         for key in path:
             step = node.follow([key])
@@ -40,7 +40,7 @@ class Node:
         return node
 
     def follow(self, path: Sequence[str | int]) -> Node:
-        """The node at the end of a path, or the last one on the way; steps that lead nowhere are passed over."""
+        """The node at the end of a path, or the last existing one before it; steps that do not exist are skipped."""
         node = self
         for key in path:
             children = node.value
@@ -52,7 +52,7 @@ class Node:
 
     @property
     def head(self) -> Place:
-        """Where a whole value is best pointed at: a component at its name, a block of lines at its key."""
+        """The place that best represents a whole value: a component's name, the key of a block of lines."""
         if isinstance(self.value, dict):
             if "use" in self.value:
                 return self.value["use"].place

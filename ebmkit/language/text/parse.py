@@ -1,5 +1,5 @@
-"""Composing ruamel's events into plain values with places. Every bound is checked while reading, before anything large
-can exist."""
+"""Composition of ruamel's events into plain values with places. All limits are checked while reading, before anything
+large is built."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ebmkit.errors.text import (
 )
 from ebmkit.language.text.node import Node
 from ebmkit.language.text.scalar import Scalar, plain_scalar, show
-from ebmkit.language.text.syntax import in_our_words
+from ebmkit.language.text.syntax import bad_syntax
 
 MAX_DEPTH = 64
 MAX_NODES = 20_000
@@ -40,12 +40,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def parse(source: Source, *, start: int = 0, found: list[EbmkitError] | None = None) -> Node:
-    """The tree of a text, from character `start` on (a flag's value stands behind its path).
+    """The tree of a text, from character `start` on (the value of a flag comes after its path).
 
-    Raises `Mistakes` with all that is wrong, or with the first thing that stops the reading. Mistakes that leave the
-    structure intact go to `found` instead, where there is one, so that later stages can add theirs.
+    Raises `Mistakes` with all mistakes, or with the first one that prevents further parsing. Mistakes that leave the
+    structure intact are appended to `found`, if given, so that later stages can add theirs.
     """
-    if "\ufeff" in source.text:  # invisible, and ruamel leaves it out when it counts columns
+    if "\ufeff" in source.text:  # invisible, and not counted in ruamel's columns
         place = source.place_after(source.text.partition("\ufeff")[0])
         raise Mistakes([NotText("a byte order mark in the middle of the text", place, help="delete the character")])
     composer = _Composer(source, start)
@@ -54,7 +54,7 @@ def parse(source: Source, *, start: int = 0, found: list[EbmkitError] | None = N
     except EbmkitError as mistake:
         raise Mistakes([*composer.mistakes, mistake]) from mistake
     except MarkedYAMLError as error:
-        raise Mistakes([*composer.mistakes, in_our_words(source, error)]) from error
+        raise Mistakes([*composer.mistakes, bad_syntax(source, error)]) from error
     except ReaderError as error:
         raise Mistakes([_control_character(source, error)]) from error
     if composer.mistakes and found is None:
@@ -71,7 +71,7 @@ def _control_character(source: Source, error: ReaderError) -> NotText:
 
 
 class _BoundedScanner(Scanner):
-    """Stops at a nesting that nobody writes. The composer would notice too late: the scanner reads ahead."""
+    """Limits the nesting depth. The composer would notice too late, because the scanner reads ahead."""
 
     def _check_depth(self) -> None:
         if len(self.flow_context) + len(self.indents) > MAX_DEPTH:
@@ -92,8 +92,8 @@ class _BoundedScanner(Scanner):
     def scan_flow_scalar_non_spaces(self, double: Any, start_mark: Any) -> Any:
         try:
             return super().scan_flow_scalar_non_spaces(double, start_mark)
-        except (ValueError, OverflowError) as error:  # "\UFFFFFFFF" goes straight into chr()
-            problem = "no character has this number"
+        except (ValueError, OverflowError) as error:  # "\UFFFFFFFF" is passed to chr() unchecked
+            problem = "there is no character with this code"
             raise MarkedYAMLError("in a quoted string", start_mark, problem, self.reader.get_mark()) from error
 
 
@@ -108,7 +108,7 @@ class _Directive(Exception):
 
 
 class _Composer:
-    """Events to nodes, counting as it goes. Mistakes that leave the structure intact are collected."""
+    """Turns events into nodes and counts them. Mistakes that leave the structure intact are collected."""
 
     def __init__(self, source: Source, start: int) -> None:
         self.source = source
@@ -139,7 +139,7 @@ class _Composer:
         self.next()  # document end
         event = self.next()
         if not isinstance(event, ev.StreamEndEvent):
-            raise NotASpec("a second document begins here", self.at(event.start_mark), help="one file holds one spec")
+            raise NotASpec("a second document begins here", self.at(event.start_mark), help="a file contains one spec")
         return root
 
     def node_of(self, event: Any) -> Node:
@@ -173,19 +173,19 @@ class _Composer:
     def alias(self, event: Any) -> Node:
         place = self.at(event.start_mark, event.end_mark)
         if event.anchor not in self.anchors:
-            raise BadAlias(f"no '&{event.anchor}' stands before this alias", place)
+            raise BadAlias(f"there is no '&{event.anchor}' before this alias", place)
         target = self.anchors[event.anchor]
         if target is None:
-            raise BadAlias(f"'*{event.anchor}' stands inside '&{event.anchor}' itself", place)
+            raise BadAlias(f"'*{event.anchor}' is inside '&{event.anchor}' itself", place)
         self.grow(target.size, place)
         if self.depth + target.depth > MAX_DEPTH:
-            raise TooLarge(f"nested more than {MAX_DEPTH} levels deep, counting what aliases repeat", place)
+            raise TooLarge(f"nested more than {MAX_DEPTH} levels deep with aliases expanded", place)
         return target
 
     def grow(self, by: int, place: Place) -> None:
         self.count += by
         if self.count > MAX_NODES:
-            raise TooLarge(f"more than {MAX_NODES:,} values, counting what aliases repeat", place)
+            raise TooLarge(f"more than {MAX_NODES:,} values with aliases expanded", place)
 
     def sequence(self, place: Place) -> Node:
         items: list[Node] = []
@@ -216,7 +216,7 @@ class _Composer:
                 first = entries[name].key
                 self.mistakes.append(
                     DuplicateKey(
-                        f"key '{name}' stands twice", key.place, label="again", other=first, other_label="first here"
+                        f"key '{name}' occurs twice", key.place, label="again", other=first, other_label="first here"
                     )
                 )
             else:
@@ -226,9 +226,7 @@ class _Composer:
     def bad_key(self, key: Node) -> BadKey:
         if key.value == "<<":
             return BadKey("merge keys are not part of the spec language", key.place, help="use 'extends:' or 'parts:'")
-        return BadKey(
-            f"a key must be a name, not {show(key.value)}", key.place, help="quote it if it is meant as a name"
-        )
+        return BadKey(f"a key must be a name, not {show(key.value)}", key.place, help="quote it if it is a name")
 
     def scalar(self, event: Any, place: Place) -> Scalar:
         if event.style is not None:  # quoted or block text is always a string
@@ -236,13 +234,15 @@ class _Composer:
         try:
             return plain_scalar(event.value)
         except ValueError as error:
-            self.mistakes.append(Ambiguous(str(error), place, help=f"write it plainly, or quote it: '{event.value}'"))
+            self.mistakes.append(
+                Ambiguous(str(error), place, help=f"write it in plain notation, or quote it: '{event.value}'")
+            )
         except OverflowError as error:
             self.mistakes.append(Ambiguous(str(error), place))
         return str(event.value)
 
     def quoted(self, value: str, place: Place) -> str:
-        """Text in which JSON's pairs of escapes, such as "\\ud83d\\ude00", have become one character each."""
+        """Text with JSON's surrogate pairs, such as "\\ud83d\\ude00", combined into one character each."""
         if not _SURROGATE.search(value):
             return value
         try:
@@ -256,7 +256,7 @@ class _Composer:
         return Place(self.source, start.line + 1, start.column + 1, max(length, 1))
 
     def gap(self, event: Any) -> Place:
-        """Where nothing was written. The parser only noticed at the next word, which may be lines away."""
+        """The place of an empty value. The parser notices it only at the next token, which may be lines away."""
         line, before = event.start_mark.line + 1, self.source.line(event.start_mark.line + 1)
         before = before[: event.start_mark.column]
         while not before.strip() and line > 1:
@@ -265,7 +265,7 @@ class _Composer:
         return Place(self.source, line, max(len(before.rstrip()), 1))
 
     def span(self, start: Place, end: Any) -> Place:
-        """A collection from its start to its end if that is on the same line, else the rest of its first line."""
+        """The place of a collection: from start to end if both are on one line, else the rest of its first line."""
         line = _COMMENT.sub("", self.source.line(start.line))
         last = end.column + 1 if end.line + 1 == start.line else len(line.rstrip()) + 1
         return replace(start, length=max(last - start.column, 1))

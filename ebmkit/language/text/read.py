@@ -1,4 +1,4 @@
-"""A file's text, if it is one that a spec can be."""
+"""Reading the text of a spec, with limits on what is read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MAX_BYTES = 256 * 1024
 
 
 def read(path: str) -> Source:
-    """The text of a file, refused unless it is a regular UTF-8 file within bounds; `-` is standard input."""
+    """The text of a file, which must be a regular UTF-8 file of limited size; `-` is standard input."""
     if path == "-":
         if sys.stdin is None:
             raise Unreadable("standard input is closed", _start("<stdin>"))
         return _decode("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
     try:
-        # Non-blocking, because opening a pipe that nobody writes to would wait for ever.
+        # Non-blocking, because opening a pipe without a writer would wait forever.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

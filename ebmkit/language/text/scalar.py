@@ -1,4 +1,4 @@
-"""What a single word means, and how a value is quoted in messages."""
+"""The meaning of unquoted YAML scalars, and the form in which messages quote values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _OTHER_BASE = re.compile(r"[-+]?0[xob][0-9a-fA-F_]+\Z", re.IGNORECASE)
 
 
 def plain_scalar(text: str) -> Scalar:
-    """What an unquoted word means in YAML 1.2.
+    """The value of an unquoted scalar in YAML 1.2.
 
-    Raises ValueError where readers disagree, and OverflowError where a number is too large.
+    Raises ValueError where parsers disagree, and OverflowError where a number is too large.
     """
     if text in _NULL:
         return None
@@ -32,24 +32,24 @@ def plain_scalar(text: str) -> Scalar:
     if _INT.match(text):
         digits = text.lstrip("+-")
         if len(digits) > 1 and digits.startswith("0"):
-            raise ValueError(f"'{text}' is decimal to some readers and octal to others")
+            raise ValueError(f"'{text}' is decimal to some parsers and octal to others")
         if len(digits) > 19 or not -(2**63) <= int(text) < 2**63:
-            raise OverflowError(f"'{text}' does not fit 64 bits")
+            raise OverflowError(f"'{text}' does not fit into 64 bits")
         return int(text)
     if _FLOAT.match(text):
         number = float(text)
         if math.isinf(number):
-            raise OverflowError(f"'{text}' is larger than any number")
+            raise OverflowError(f"'{text}' is larger than the largest floating-point number")
         return number
     if _DATE.match(text):
-        raise ValueError(f"'{text}' is a date to some readers and a string to others")
+        raise ValueError(f"'{text}' is a date to some parsers and a string to others")
     if ("_" in text and _UNDERSCORED.match(text)) or _OTHER_BASE.match(text):
-        raise ValueError(f"'{text}' is a number to some readers and a string to others")
+        raise ValueError(f"'{text}' is a number to some parsers and a string to others")
     return text
 
 
 def show(value: Any) -> str:
-    """A value as YAML would write it, short, for messages."""
+    """A short form of a value in YAML notation, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):

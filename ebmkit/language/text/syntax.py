@@ -1,4 +1,4 @@
-"""What ruamel says about text that is not YAML, in words for people who do not know its grammar."""
+"""Translation of ruamel's syntax errors into messages that do not require knowledge of the YAML grammar."""
 
 from __future__ import annotations
 
@@ -12,46 +12,49 @@ from ebmkit.errors.text import BadSyntax
 
 
 class _Words(NamedTuple):
-    """What ruamel says, what we say instead, and what to do about it."""
+    """A pattern for ruamel's message, our message, and what to do."""
 
     pattern: str
     message: str
     help: str = ""
-    #: The mistake is where something began, not where ruamel noticed.
+    #: The mistake is reported where the construct began, not where ruamel noticed it.
     at_start: bool = False
 
 
-#: The first that is found counts.
+#: The first matching pattern is used.
 _WORDS = [
     _Words(r"found character '\\t'", "a tab cannot be used for indentation", "use spaces"),
     _Words(r"found character '(.)' that cannot", r"a value cannot begin with '\1'", "quote the value"),
     _Words(
         "mapping values are not allowed",
-        "a ':' does not belong here",
-        "if it is part of the value, quote the value; else look at the indentation",
+        "a ':' is not allowed here",
+        "if it is part of the value, quote the value; otherwise check the indentation",
     ),
     _Words(
-        "could not find expected ':'", "a key without ': ' behind it", "a colon needs a space behind it", at_start=True
+        "could not find expected ':'",
+        "this key is not followed by ': '",
+        "put a space after the colon",
+        at_start=True,
     ),
     _Words(r"expected ',' or '([\]}])', but got '<stream end>'", r"this is never closed by '\1'", at_start=True),
     _Words(r"expected ',' or '([\]}])'", r"a ',' or the closing '\1' is missing before this"),
     _Words("expected <block end>, but found '-'", "a list item where a key is expected", "indent it below its key"),
-    _Words(r"expected <block end>, but found '([\]}])'", r"nothing is open that '\1' could close"),
-    _Words("expected <block end>, but found '<block", "this line is indented like none above it", "align it"),
-    _Words("expected <block end>", "this does not belong behind a complete value", "quote the whole value"),
+    _Words(r"expected <block end>, but found '([\]}])'", r"'\1' does not close anything"),
+    _Words("expected <block end>, but found '<block", "the indentation of this line matches no line above", "align it"),
+    _Words("expected <block end>", "unexpected text after a complete value", "quote the whole value"),
     _Words("found unexpected end of stream", "this quoted string is never closed", at_start=True),
     _Words(
         "found unknown escape character '(.)'",
-        r"'\\\1' means nothing in a quoted string",
+        r"'\\\1' is not an escape sequence",
         "use single quotes, or double the backslash",
     ),
     _Words("expected the node content", "a value or a closing bracket is missing here"),
-    _Words("expected alphabetic or numeric", "an anchor or alias needs a name", "quote the value if none is meant"),
+    _Words("expected alphabetic or numeric", "an anchor or alias needs a name", "quote the value if it is neither"),
 ]
 
 
-def in_our_words(source: Source, error: MarkedYAMLError) -> BadSyntax:
-    """The mistake at its place and, where something is missing before a bracket closes, where that was opened."""
+def bad_syntax(source: Source, error: MarkedYAMLError) -> BadSyntax:
+    """The mistake with its place and, if something is missing inside brackets, the place of the opening bracket."""
     problem = (error.problem or "not well-formed YAML").split("\n")[0]
     noticed, started = _place(source, error.problem_mark), _place(source, error.context_mark)
     for words in _WORDS:

@@ -223,7 +223,7 @@ def test_a_model_with_labels_is_told_those_of_the_points():
 @pytest.mark.parametrize("name", ["geometric", "ve", "cosine"])
 def test_noise_that_a_model_was_not_trained_for_is_an_error(name, sigma):
     run = NoisedRun(NoisedMixtureModel(schedule=SCHEDULES[name], means=((0.0,),)).build((1,)), torch.zeros(2, 1))
-    with pytest.raises(ValueError, match=r"outside of what the model was trained for, 0\.1 to 4"):
+    with pytest.raises(ValueError, match=r"outside the range of the model's training, 0\.1 to 4"):
         Denoising(sigma=sigma).measure(run)
 
 

@@ -133,7 +133,7 @@ def test_a_symmetric_distance_that_is_zero_from_itself_and_knows_no_coordinates(
 def test_what_is_no_number_has_no_distance():
     with pytest.raises(ValueError, match="features of 2 of 5 points are not finite"):
         fitted(torch.tensor([[0.0, 1.0], [math.nan, 1.0], [2.0, math.inf], [1.0, 1.0], [0.0, 0.0]]))
-    with pytest.raises(ValueError, match="takes two points or more, and there is 1"):
+    with pytest.raises(ValueError, match="needs at least two points, but there is 1"):
         fitted(torch.zeros(1, 3))
 
 
@@ -241,7 +241,7 @@ def test_a_claim_can_name_it_and_two_counts_stand_side_by_side(tmp_path, metric)
 def test_a_name_without_its_count_is_none(tmp_path):
     with pytest.raises(Mistakes) as caught:
         planned(tmp_path, metric="fid")
-    assert "nothing measures 'fid'" in str(caught.value)
+    assert "no metric reports 'fid'" in str(caught.value)
 
 
 @pytest.mark.parametrize(("data", "shape"), [("two_moons", "(2,)"), ("{use: digits, resize: [28, 28]}", "(1, 28, 28)")])

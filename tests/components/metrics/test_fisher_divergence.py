@@ -179,7 +179,7 @@ def test_what_cannot_be_compared_is_refused():
     machine = {"use": "boltzmann", "biases": [0.3, 0.3]}
     discrete = {"data": {"use": "from_model", "model": machine}, "model": machine, "sampler": "gibbs"}
     for metric in (*compared, "denoising"):
-        with pytest.raises(Mistakes, match="works on real states"):
+        with pytest.raises(Mistakes, match="needs real states"):
             load_spec(spec(metric, **discrete))
     with pytest.raises(Mistakes, match="whose states have shape"):
         load_spec(spec({"use": "fisher_divergence", "target": {"use": "gaussian", "mean": [0, 0, 0]}}))

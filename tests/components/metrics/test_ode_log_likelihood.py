@@ -253,7 +253,7 @@ def test_what_it_cannot_follow_is_refused():
         load_spec(spec(**by_levels))
     with pytest.raises(Mistakes, match="needs 'score', which model 'mlp' does not offer"):
         load_spec(spec(model="mlp", sampler="langevin"))
-    with pytest.raises(Mistakes, match="density is known"):
+    with pytest.raises(Mistakes, match="known density"):
         load_spec(spec(data="swiss_roll", evaluate=[{"use": "ode_log_likelihood", "truth": True}]))
 
 

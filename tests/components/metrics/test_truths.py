@@ -207,7 +207,7 @@ def test_kl_needs_data_whose_density_is_known():
         "sampler": "langevin",
         "evaluate": ["kl_divergence"],
     }
-    with pytest.raises(Mistakes, match="density is known"):
+    with pytest.raises(Mistakes, match="known density"):
         load_spec(spec)
     with pytest.raises(Mistakes, match="one or two coordinates"):
         load_spec({**spec, "data": {"use": "from_model", "model": {"use": "gaussian", "mean": [0, 0, 0]}}})

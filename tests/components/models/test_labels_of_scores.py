@@ -70,7 +70,7 @@ def test_a_network_for_labels_asks_for_them_and_another_does_not(kind, event):
     x, at = points(event), torch.tensor(0.5)
     assert model(kind).labelled
     assert not model(kind, classes=None).labelled
-    with pytest.raises(ValueError, match="the network was made for labels, and is asked without"):
+    with pytest.raises(ValueError, match="the network is conditioned on labels, but none were given"):
         built(model(kind), event).score(x, at)
     module = built(model(kind, classes=None), event)
     assert torch.equal(module.score(x, at, LABELS), module.score(x, at))

@@ -653,7 +653,7 @@ def test_noise_of_another_shape_is_refused_where_it_stands(tmp_path):
     spec.write_text(SPEC.replace("use: flow", "{use: uniform, low: [-9, -9, -9], high: 9}"))
     told = CliRunner().invoke(group, ["validate", str(spec)], prog_name="ebmkit")
     assert told.exit_code == 2
-    assert "noise 'uniform' has states of shape (3,), the model of shape (2,)" in told.stderr
+    assert "noise 'uniform' has states of shape (3,), but the model has shape (2,)" in told.stderr
     assert "shape.yaml:7" in told.stderr
 
 

@@ -155,7 +155,7 @@ def test_its_chains_are_not_the_models_samples():
         "train": {"steps": 1},
         "evaluate": ["sliced_wasserstein"],
     }
-    with pytest.raises(Mistakes, match="needs samples, and there is no 'sampler:'"):
+    with pytest.raises(Mistakes, match="needs samples, but there is no 'sampler:'"):
         load_spec(spec)
     load_spec({**spec, "sampler": "langevin"})
 

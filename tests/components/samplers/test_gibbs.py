@@ -128,9 +128,9 @@ def said(spec):
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ({"model": {"use": "gaussian", "mean": [0, 0]}, "sampler": "gibbs"}, "works on binary or spin states"),
+        ({"model": {"use": "gaussian", "mean": [0, 0]}, "sampler": "gibbs"}, "needs binary or spin states"),
         ({"model": {"use": "gaussian", "mean": [0, 0]}, "sampler": "gibbs"}, "needs 'conditionals'"),
-        ({"model": "ising", "sampler": "langevin"}, "works on real states, model 'ising' has spin ones"),
+        ({"model": "ising", "sampler": "langevin"}, "needs real states, but model 'ising' has spin states"),
         ({"model": {"use": "ising", "shape": [9, 9]}, "sampler": "exact"}, "needs 'sample_exact'"),
         ({"model": {"use": "tempered", "model": "ising"}, "sampler": "gibbs"}, "needs 'conditionals'"),
         ({"model": "ising", "sampler": {"use": "gibbs", "scan": "raster"}}, "'block' or 'fixed' or 'random'"),

@@ -10,8 +10,8 @@ from tests.language.specs import score_spec
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
     [
-        ({"init": "data"}, "E209", "begins at noise of its own"),
-        ({"compile": True}, "E209", "'compile' compiles energies"),
+        ({"init": "data"}, "E209", "starts from its own noise"),
+        ({"compile": True}, "E209", "'compile' applies to energies"),
         ({"evaluate": [{"use": "score_error", "target": {"use": "noised_mixture"}}]}, "E108", "takes a time beside x"),
     ],
 )
