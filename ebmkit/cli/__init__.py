@@ -1,4 +1,4 @@
-"""The command line. One thin file a verb; each is imported when it is called, so that `--help` answers at once."""
+"""The command line. One file per verb, imported when the verb is called, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ from ebmkit.contracts.version import __version__
 if TYPE_CHECKING:
     from ebmkit.errors.base import EbmkitError, Mistakes
 
-#: Verb -> what it does, in the order of the help. The verb's file has its name.
+#: Verb -> what it does, in the order of the help. Each verb has a file of the same name.
 VERBS = {
     "Experiments": {
-        "run": "Train, sample, measure and draw what a spec describes.",
-        "resume": "Go on with a run that was interrupted, bit for bit.",
+        "run": "Run the experiment of a spec: train, sample, evaluate, report.",
+        "resume": "Continue an interrupted run, bit for bit.",
     },
     "Runs": {
-        "runs": "What runs there are: status, results, age.",
-        "sample": "Draw from a trained model, or from one that needs no training.",
-        "evaluate": "Measure a run again, with its own metrics or others.",
-        "report": "Write the page of a run anew.",
-        "reproduce": "Make a run again, and compare bit for bit.",
-        "diff": "How two runs differ: specs, locks, results.",
+        "runs": "List runs: status, results, age.",
+        "sample": "Draw samples from a trained model, or from one that needs no training.",
+        "evaluate": "Evaluate a run again, with its own metrics or others.",
+        "report": "Write the report of a run again.",
+        "reproduce": "Repeat a run, and compare bit for bit.",
+        "diff": "Compare two runs: specs, lockfiles, results.",
     },
     "Specs": {
-        "new": "Write a new spec to begin with.",
-        "validate": "Find all mistakes of specs, without running anything.",
-        "resolve": "Show a spec with every default, and where each value comes from.",
-        "schedule": "Noise levels that suit your data.",
-        "schema": "Write the JSON Schema that lets editors complete and check specs.",
+        "new": "Write a new spec from a template.",
+        "validate": "Find all mistakes in specs, without running anything.",
+        "resolve": "Show a spec with every default and the origin of each value.",
+        "schedule": "Suggest noise levels for your data.",
+        "schema": "Write the JSON Schema with which editors complete and check specs.",
     },
     "Components": {
-        "list": "What is registered: models, objectives, samplers, ...",
-        "show": "One component: formula, parameters, reference, example.",
-        "plugins": "What is installed beside ebmkit itself.",
+        "list": "List components: models, objectives, samplers, ...",
+        "show": "Show a component: formula, parameters, reference, example.",
+        "plugins": "List installed plugins.",
     },
     "Help": {
-        "explain": "What an error code means.",
-        "doctor": "What this machine has, and what is wrong with the installation.",
-        "completion": "The script that makes your shell complete commands.",
+        "explain": "Explain an error code.",
+        "doctor": "Check this machine and the installation.",
+        "completion": "Print the completion script for your shell.",
     },
 }
 
 
 def _leave(number: int, frame: object) -> None:
-    """Outside of a run there is nothing to save, and imports of compiled code do not survive an exception."""
+    """Outside a run there is nothing to save, and an exception during imports of compiled code is not safe."""
     os.write(2, b"interrupted\n" if number == signal.SIGINT else b"terminated\n")
     os._exit(128 + number)
 
 
 class Verbs(click.Group):
-    """Finds a verb's file when the verb is typed, and shows errors in the form that was asked for."""
+    """Imports a verb's file when the verb is used, and shows errors in the requested format."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return [verb for verbs in VERBS.values() for verb in verbs]
@@ -67,7 +67,7 @@ class Verbs(click.Group):
             command: click.Command = import_module(f"ebmkit.cli.{name}").command
             return command
         if name.isidentifier():
-            from ebmkit.cli.foreign import plugin_commands  # a plugin's verbs live under its namespace
+            from ebmkit.cli.foreign import plugin_commands  # a plugin's verbs are under its namespace
 
             return plugin_commands(name)
         return None
@@ -100,10 +100,10 @@ class Verbs(click.Group):
             context.exit(128 + number)
         except BrokenPipeError:
             raise
-        except OSError as error:  # files are named where they are written: this is what could not be printed
+        except OSError as error:  # errors of files are raised where they are written: this one is from printing
             from ebmkit.errors.running import StorageFailed
 
-            sys.stdout = sys.stderr  # or the interpreter would try again when it ends
+            sys.stdout = sys.stderr  # otherwise the interpreter would try again at exit
             failed = StorageFailed(f"{error.filename or 'standard output'}: {error.strerror or error}")
             return self._fail(context, [failed], failed.exit_status)
 
@@ -130,7 +130,7 @@ def _kinds_of_mistakes() -> tuple[type[Mistakes], type[EbmkitError]]:
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="'ebmkit VERB --help' tells more. Start with 'ebmkit run quickstart'.",
+    epilog="For more, see 'ebmkit VERB --help'. Start with 'ebmkit run quickstart'.",
 )
 @click.version_option(__version__, prog_name="ebmkit")
 def group() -> None:
@@ -139,7 +139,7 @@ def group() -> None:
 
 def main() -> None:
     """The entry point of the command."""
-    # pydantic would search every installed distribution for plugins of its own, at each start.
+    # Otherwise pydantic searches every installed distribution for its own plugins, at each start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
@@ -149,4 +149,4 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(141)
     finally:
-        gc.freeze()  # the process ends: to look for garbage once more takes as long as to check a spec
+        gc.freeze()  # a last garbage collection at exit would take as long as checking a spec

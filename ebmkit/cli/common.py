@@ -1,4 +1,4 @@
-"""What several verbs share: the options that name and change a spec, and the form of errors."""
+"""Shared by several verbs: options that name and change a spec, and the format of errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _remember(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
 
 def error_options(function: F) -> F:
-    """`--format` and `--debug`, which concern errors alone and so never reach the verb."""
+    """`--format` and `--debug`, which concern only errors and are not passed to the verb."""
     function = click.option(
         "--debug", is_flag=True, expose_value=False, callback=_remember(DEBUG), help="Show tracebacks."
     )(function)
@@ -42,18 +42,18 @@ def error_options(function: F) -> F:
         default="text",
         expose_value=False,
         callback=_remember(FORMAT),
-        help="The form of errors.",
+        help="Format of errors.",
     )(function)
 
 
 def plugin_option(function: F) -> F:
-    """`--plugin FILE`: code that is not packaged is named by the user, never by a spec."""
+    """`--plugin FILE`: only the user can name code that is not packaged, never a spec."""
     return click.option(
         "--plugin",
         "plugins",
         multiple=True,
         metavar="FILE",
-        help="A Python file with components; its name is their namespace. Repeatable.",
+        help="Python file with components; its name is their namespace. Repeatable.",
     )(function)
 
 
@@ -78,7 +78,7 @@ def complete_spec(context: click.Context, parameter: click.Parameter, typed: str
     from ebmkit.language import packaged
 
     names = [CompletionItem(name) for name in packaged.names() if name.startswith(typed)]
-    return [CompletionItem(typed, type="file"), *names]  # in bash, "file" forgets what stands before it
+    return [CompletionItem(typed, type="file"), *names]  # in bash, "file" discards the items before it
 
 
 class KindType(click.Choice[str]):
@@ -99,7 +99,7 @@ class KindType(click.Choice[str]):
 
 
 def spec_options(function: F) -> F:
-    """SPEC, what changes it, and how its errors are shown."""
+    """SPEC, options that change it, and the format of its errors."""
     function = error_options(plugin_option(change_options(function)))
     return click.argument("spec", shell_complete=complete_spec)(function)
 
@@ -110,31 +110,33 @@ def run_argument(name: str = "run") -> Callable[[F], F]:
 
 
 def run_folder(path: Path) -> Path:
-    """The folder, if it is that of a run; otherwise a hint at the newest one in it."""
+    """The folder, if it is that of a run; otherwise an error that names the newest run in it."""
     if (path / "run.json").is_file():
         return path
     inside = sorted(found.parent for found in path.glob("*/run.json")) if path.is_dir() else []
     hint = f"; the newest run in it is {inside[-1]}" if inside else ""
-    raise click.UsageError(f"{path} is not the folder of a run{hint}")
+    raise click.UsageError(f"{path} is not a run folder{hint}")
 
 
 def limit_options(function: F) -> F:
-    """How much one session may do."""
+    """Limits of one session."""
     function = click.option(
         "--max-time",
         type=Duration(),
         metavar="T",
-        help="Pause after this time, such as 90s, 30m or 2h; 'ebmkit resume' goes on.",
+        help="Pause after this time, such as 90s, 30m or 2h; 'ebmkit resume' continues.",
     )(function)
-    return click.option("--max-steps", type=click.IntRange(1), metavar="N", help="Pause after so many steps.")(function)
+    return click.option("--max-steps", type=click.IntRange(1), metavar="N", help="Pause after this many steps.")(
+        function
+    )
 
 
 def watch_options(function: F) -> F:
-    """What is printed while a run is under way."""
+    """What is printed during a run."""
     function = click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, and all else on stderr."
+        "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, everything else on stderr."
     )(function)
-    return click.option("--quiet", is_flag=True, help="Print the run's folder, and nothing else.")(function)
+    return click.option("--quiet", is_flag=True, help="Print only the run's folder.")(function)
 
 
 class Duration(click.ParamType[float]):
@@ -151,14 +153,14 @@ class Duration(click.ParamType[float]):
         except ValueError:
             seconds = 0.0
         if not 0 < seconds < 1e9:
-            self.fail(f"'{text}' is not a time such as 90s, 30m or 2h", parameter, context)
+            self.fail(f"'{text}' is not a duration such as 90s, 30m or 2h", parameter, context)
         return seconds
 
 
 def load_plan(
     spec: str, sets: Sequence[str | Source], unsets: Sequence[str], plugins: Sequence[str], *, idle: bool = False
 ) -> Plan:
-    """The plan of a spec; mistakes travel to the group, which shows them. May it have nothing to do?"""
+    """The plan of a spec; mistakes are raised and shown by the group. With `idle` the spec may have nothing to do."""
     with _without_collector():
         from ebmkit.language.load import load_spec
 
@@ -167,8 +169,8 @@ def load_plan(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Imports without garbage collection: what they define stays, so that looking for garbage (a tenth of the time)
-    finds none."""
+    """Disable garbage collection during imports: it takes a tenth of the time and finds nothing, because definitions
+    stay alive."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -179,7 +181,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def full_registry(plugins: Sequence[str]) -> Registry:
-    """Everything that is installed; broken plugins are mentioned on stderr and left out."""
+    """All installed components; broken plugins are reported on stderr and left out."""
     with _without_collector():
         from ebmkit.registry.loading import Plugins
         from ebmkit.registry.registry import Registry
@@ -196,7 +198,7 @@ def full_registry(plugins: Sequence[str]) -> Registry:
 
 
 def report(mistakes: Sequence[EbmkitError], form: str) -> None:
-    """Show mistakes: to people on stderr, to machines on stdout."""
+    """Show mistakes: as text on stderr, in other formats on stdout."""
     from ebmkit.errors.render import render
 
     # https://no-color.org

@@ -1,4 +1,4 @@
-"""`ebmkit completion SHELL`: the script that makes a shell complete commands."""
+"""`ebmkit completion SHELL`: print the completion script for a shell."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def command(context: click.Context, shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     script = get_completion_class(shell)
-    assert script is not None  # click knows these three
+    assert script is not None  # click supports these three
     click.echo(script(context.find_root().command, {}, "ebmkit", "_EBMKIT_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""`ebmkit doctor`: what this machine has, and what is wrong with the installation."""
+"""`ebmkit doctor`: check this machine and the installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of the machine and the installation, found out without importing torch."""
+"""Checks of the machine and the installation, without importing torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ebmkit.registry.loading import Plugins
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at."""
+    """The result of one check."""
 
     subject: str
     verdict: Literal["ok", "note", "bad"]
@@ -30,7 +30,7 @@ class Finding:
 
 
 def checkup() -> list[Finding]:
-    """Everything worth knowing before a run."""
+    """All checks."""
     return [*_python(), *_dependencies(), *_namesake(), *_gpu(), *_plugins(), *_disk()]
 
 
@@ -41,7 +41,7 @@ def _python() -> Iterator[Finding]:
 
 
 def _dependencies() -> Iterator[Finding]:
-    """Each requirement of the distribution against what is installed; extras are notes only."""
+    """Compare each requirement of the distribution with the installed version; missing extras are only notes."""
     for text in requires("ebmkit-core") or ():
         requirement = Requirement(text)
         extra = re.search(r"extra == ['\"](\w+)", text)
@@ -65,7 +65,7 @@ def _namesake() -> Iterator[Finding]:
         found = version("ebmkit")
     except PackageNotFoundError:
         return
-    yield Finding("ebmkit", "note", f"{found} of another project is installed; this one is 'ebmkit-core'")
+    yield Finding("ebmkit", "note", f"{found}, another project, is installed; this project is 'ebmkit-core'")
 
 
 def _gpu() -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""`ebmkit evaluate RUN`: measure a run again."""
+"""`ebmkit evaluate RUN`: evaluate a run again."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ebmkit.errors.base import Mistakes
     "metrics",
     multiple=True,
     metavar="METRIC",
-    help="A name, or {use: name, ...}, in place of the run's own metrics. Repeatable.",
+    help="A name, or {use: name, ...}, instead of the run's own metrics. Repeatable.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Another seed than the run's, for other samples.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="A seed other than the run's, for different samples.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @plugin_option
 @error_options
 def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """Measure the last checkpoint of RUN, with its own metrics or with others. The run is not changed."""
+    """Evaluate the last checkpoint of RUN, with its own metrics or with others. The run is not changed."""
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     if metrics:
         sets = [f"evaluate=[{', '.join(metrics)}]", "expect=[]"]
         asked = load_plan(str(run / "resolved.yaml"), sets, (), plugins)
-        plan = dataclasses.replace(asked, hash=plan.hash)  # the weights are those of the run as it was
+        plan = dataclasses.replace(asked, hash=plan.hash)  # the weights are those of the original run
     if not plan.spec.evaluate:
-        raise click.UsageError(f"{run} measures nothing; name a metric with --metric")
+        raise click.UsageError(f"{run} has no metrics; name one with --metric")
 
     from ebmkit.engine.evaluation import Evaluation
     from ebmkit.engine.expectations import unmet

@@ -1,4 +1,4 @@
-"""`ebmkit explain CODE`: what an error code means."""
+"""`ebmkit explain CODE`: explain an error code."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def _codes(context: click.Context, parameter: click.Parameter, typed: str) -> li
 @click.command("explain")
 @click.argument("code", required=False, shell_complete=_codes)
 def command(code: str | None) -> None:
-    """Explain an error CODE such as E103; without one, list them all."""
+    """Explain an error CODE such as E103; without it, list all codes."""
     if code is None:
         for known, error in sorted(CATALOGUE.items()):
             click.echo(f"{known}  {(inspect.getdoc(error) or '').splitlines()[0]}")
         return
     found = CATALOGUE.get(code.upper())
     if found is None:
-        raise click.UsageError(f"there is no error '{code}'; 'ebmkit explain' lists them all")
+        raise click.UsageError(f"there is no error '{code}'; 'ebmkit explain' lists all codes")
     click.secho(f"{found.code}: exit status {found.exit_status}\n", bold=True)
     click.echo(inspect.getdoc(found))

@@ -1,4 +1,4 @@
-"""Verbs of plugins: `ebmkit NAMESPACE COMMAND`."""
+"""Commands of plugins: `ebmkit NAMESPACE COMMAND`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ebmkit.errors.schema import PluginBroken
 
 
 def plugin_commands(namespace: str) -> click.Group | None:
-    """The commands of one plugin as a group, or None where no such plugin adds any."""
+    """The commands of a plugin as a group, or None if it has none."""
     from ebmkit.registry.loading import Plugins
 
     plugins = Plugins()

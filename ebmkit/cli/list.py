@@ -1,4 +1,4 @@
-"""`ebmkit list [KIND]`: what is registered."""
+"""`ebmkit list [KIND]`: list components."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ebmkit.contracts.kinds import KINDS
 @plugin_option
 @error_options
 def command(kind: str | None, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """List the components of KIND, or all of them, those of installed plugins too."""
+    """List the components of KIND, or all components, including those of installed plugins."""
     entries = full_registry(plugins).entries(kind)
     if as_json:
         objects = [{"kind": e.kind, "name": e.name, "plugin": e.plugin, "summary": e.summary} for e in entries]

@@ -1,4 +1,4 @@
-"""`ebmkit new spec FILE`: a spec to begin with."""
+"""`ebmkit new spec FILE`: write a new spec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ebmkit.cli.common import change_options, complete_spec, error_options
 
 @click.group("new")
 def command() -> None:
-    """Write something new to begin with."""
+    """Write a new file from a template."""
 
 
 @command.command("spec")
@@ -22,13 +22,13 @@ def command() -> None:
     default="quickstart",
     show_default=True,
     shell_complete=complete_spec,
-    help="A spec to copy; 'sampling' trains nothing.",
+    help="Spec to copy; 'sampling' is one without training.",
 )
-@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @change_options
 @error_options
 def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tuple[str, ...]) -> None:
-    """Write a spec to FILE: a copy of another one, comments and all, with the changes asked for."""
+    """Write a spec to FILE: a copy of another spec, including comments, with the given changes."""
     from ebmkit.language.edit import rewrite
     from ebmkit.language.layers import moved_base, open_spec
     from ebmkit.language.load import load_spec
@@ -37,7 +37,7 @@ def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tupl
     if file.exists() and not force:
         raise click.UsageError(f"{file} exists; --force overwrites it")
     source = open_spec(base)
-    # A change that makes no sense is refused before anything is written.
+    # An invalid change is refused before anything is written.
     plan = load_spec(source, sets=sets, unsets=unsets)
     make_folder(file.parent)
     write_text(file, rewrite(source.text, sets, unsets, moved_base(source, file)))

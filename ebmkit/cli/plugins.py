@@ -1,4 +1,4 @@
-"""`ebmkit plugins`: what is installed beside ebmkit itself."""
+"""`ebmkit plugins`: list installed plugins."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ebmkit.cli.common import DEBUG, error_options, plugin_option
 
 
 @click.command("plugins")
-@click.option("--load", is_flag=True, help="Import each of them too, and say what fails.")
+@click.option("--load", is_flag=True, help="Also import each plugin, and report failures.")
 @click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
 @plugin_option
 @error_options
 @click.pass_context
 def command(context: click.Context, load: bool, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """List installed plugins from their metadata; without --load nothing of them is imported.
+    """List installed plugins from their metadata; without --load they are not imported.
 
-    Exit status 3 if one is broken.
+    Exit status 3 if a plugin is broken.
     """
     from ebmkit.errors.schema import PluginBroken
     from ebmkit.registry.loading import Plugins

@@ -1,4 +1,4 @@
-"""`ebmkit report RUN`: write the page of a run anew."""
+"""`ebmkit report RUN`: write the report of a run again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ebmkit.engine.folder.record import read_summary
 
 @click.command("report")
 @run_argument()
-@click.option("--out", type=click.Path(path_type=Path), help="Where to; RUN/report.html by default.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write; RUN/report.html by default.")
 @plugin_option
 @error_options
 def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
-    """Write the page of RUN, whether it is finished or not: one HTML file that needs nothing else."""
+    """Write the report of RUN, finished or not, as one self-contained HTML file."""
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     summary = read_summary(run)
 

@@ -1,4 +1,4 @@
-"""`ebmkit reproduce RUN`: make a run again, and compare."""
+"""`ebmkit reproduce RUN`: repeat a run, and compare."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ebmkit.errors.running import NotReproduced
 @click.command("reproduce")
 @run_argument()
 @click.option(
-    "--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where the new run goes."
+    "--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder for the new run."
 )
-@click.option("--allow-drift", is_flag=True, help="Try though something that changes bits is not what it was.")
+@click.option("--allow-drift", is_flag=True, help="Try even if something that affects results has changed.")
 @plugin_option
 @watch_options
 @error_options
 def command(run: Path, runs_dir: Path, allow_drift: bool, plugins: tuple[str, ...], quiet: bool, as_json: bool) -> None:
-    """Make RUN again from its resolved spec, and compare weights, numbers and samples bit for bit."""
+    """Repeat RUN from its resolved spec, and compare weights, measurements and samples bit for bit."""
     refuse_several_processes()
     if read_summary(run)["status"] != "finished":
-        raise click.UsageError(f"{run} is not finished: 'ebmkit resume {run}' goes on with it")
+        raise click.UsageError(f"{run} is not finished: continue it with 'ebmkit resume {run}'")
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
 
     from ebmkit.cli.terminal import Watch

@@ -1,4 +1,4 @@
-"""`ebmkit resolve SPEC`: the spec with every default, and where each value comes from."""
+"""`ebmkit resolve SPEC`: show a spec with every default and the origin of each value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("resolve")
 @spec_options
-@click.option("--why", metavar="PATH", help="Explain one value: what it is, where it comes from, what it means.")
+@click.option("--why", metavar="PATH", help="Explain one value: its origin and its meaning.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the resolved spec, origins and hash.")
 def command(
     spec: str,
@@ -25,7 +25,7 @@ def command(
     why: str | None,
     as_json: bool,
 ) -> None:
-    """Show what SPEC means: every default written out, with the origin of each value and the hash of the whole."""
+    """Show SPEC with every default written out, the origin of each value, and the hash of the spec."""
     from ebmkit.language.plan import resolved_yaml
 
     plan = load_plan(spec, sets, unsets, plugins)
@@ -63,7 +63,7 @@ def _because(plan: Plan, dotted: str) -> str:
 
 
 def _meaning(owner: Any, name: str) -> str:
-    """What the parameter of a component or section means, and what it may be."""
+    """The meaning and the type of a parameter of a component or section."""
     import dataclasses
 
     from ebmkit.language.reference import page
@@ -80,7 +80,7 @@ def _nothing_there(value: Any, path: tuple[str | int, ...], depth: int) -> click
 
     where = f"'{'.'.join(map(str, path[:depth]))}'" if depth else "the spec"
     if isinstance(value, dict):
-        hint = did_you_mean(str(path[depth]), value) or f"There is: {', '.join(value)}"
+        hint = did_you_mean(str(path[depth]), value) or f"Its keys are {', '.join(value)}"
         return click.UsageError(f"{where} has no '{path[depth]}'. {hint[0].upper()}{hint[1:]}")
     holds = f"has {len(value)} items, counted from 0" if isinstance(value, list) else f"is {scalar(value)}"
     return click.UsageError(f"there is no '{path[depth]}' in {where}, which {holds}")

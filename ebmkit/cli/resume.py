@@ -1,4 +1,4 @@
-"""`ebmkit resume RUN`: go on with a run that was interrupted."""
+"""`ebmkit resume RUN`: continue an interrupted run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ebmkit.errors.base import Mistakes
 
 @click.command("resume")
 @run_argument()
-@click.option("--allow-drift", is_flag=True, help="Go on though something that changes bits is not what it was.")
+@click.option("--allow-drift", is_flag=True, help="Continue even if something that affects results has changed.")
 @plugin_option
 @limit_options
 @watch_options
@@ -28,9 +28,9 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Go on with RUN from its last sound checkpoint, and end bit for bit where an undisturbed run ends.
+    """Continue RUN from its last valid checkpoint; the result equals that of an uninterrupted run bit for bit.
 
-    Refused when spec, plugins, data, versions, device or threads are not those the run was begun with.
+    Refused if spec, plugins, data, versions, device or threads differ from those with which the run began.
     """
     refuse_several_processes()
     if read_summary(run)["status"] == "finished":

@@ -1,4 +1,4 @@
-"""`ebmkit run SPEC`: carry out an experiment."""
+"""`ebmkit run SPEC`: run an experiment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ebmkit.language.plan import Plan
 
 runs_dir_option = click.option(
-    "--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Where runs go."
+    "--runs-dir", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder for runs."
 )
 
 
@@ -25,7 +25,9 @@ runs_dir_option = click.option(
 @spec_options
 @runs_dir_option
 @click.option("--device", metavar="D", help="The same as --set device=D.")
-@click.option("--dry-run", is_flag=True, help="Build everything, make one step of each kind, and write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Build everything and try one step of each kind, without writing anything."
+)
 @limit_options
 @watch_options
 def command(
@@ -41,7 +43,7 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Train, sample, measure and draw what SPEC describes. Results go to a new folder; nothing is overwritten.
+    """Run the experiment of SPEC: train, sample, evaluate, report. Results are written to a new folder.
 
     SPEC is a file, `-` for standard input, or the name of a packaged spec such as `quickstart`.
     """
@@ -49,7 +51,7 @@ def command(
     wanted = [Source("--device", f"device={device}")] if device else []
     plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
 
-    # These import torch: only after the spec was found to be right.
+    # These import torch, so only after the spec was checked.
     from ebmkit.engine.dry_run import dry_run as try_once
     from ebmkit.engine.limit import Limit
 
@@ -66,7 +68,7 @@ def command(
 def carry_out(
     plan: Plan, runs_dir: Path, *, limit: Limit | None = None, quiet: bool = False, as_json: bool = False
 ) -> None:
-    """Run a plan before somebody's eyes."""
+    """Run a plan with output to the terminal."""
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.session import run
     from ebmkit.report.drawing import draw_run

@@ -1,4 +1,4 @@
-"""`ebmkit sample TARGET`: draw from a trained model, or from one that needs no training."""
+"""`ebmkit sample TARGET`: draw samples from a trained model, or from one that needs no training."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
     from ebmkit.language.plan import Plan
 
-#: Flat samples; and chain by chain, as arviz reads them.
+#: Formats of flat samples, and the format of arviz, which keeps chains separate.
 FLAT, CHAINS = (".npy", ".npz", ".csv", ".safetensors"), ".json"
 SUFFIXES = (*FLAT, CHAINS)
-#: Sections that say how samples are drawn, and nothing about what was trained.
+#: Sections that define how samples are drawn but not what was trained.
 DRAWING = ("sampler", "init", "chains", "samples")
 
 
 class Asked(NamedTuple):
-    """What samples are to have, or which noise is to be taken off given states."""
+    """Options of conditional sampling and of denoising."""
 
     label: int | None
     inpaint: Path | None
@@ -38,38 +38,38 @@ class Asked(NamedTuple):
     sigma: float | None
 
     def options(self) -> list[str]:
-        """Those that were given."""
+        """The names of those that were given."""
         names = ("--condition", "--inpaint", "--denoise", "--sigma")
         return [name for name, value in zip(names, self, strict=True) if value is not None]
 
 
 @click.command("sample")
 @click.argument("target", type=click.Path())
-@click.option("-n", "count", type=click.IntRange(1, 10_000_000), help="How many samples; as the spec says by default.")
+@click.option("-n", "count", type=click.IntRange(1, 10_000_000), help="Number of samples; by default that of the spec.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help=f"File to write: {', '.join(FLAT)}, or {CHAINS} for arviz. A spec without it makes a run.",
+    help=f"File to write: {', '.join(FLAT)}, or {CHAINS} for arviz. Without it, a spec is run.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Another seed than the run's, for other samples.")
-@click.option("--plot", type=click.Path(path_type=Path), help="With --out: also draw a picture of them (.png).")
-@click.option("--condition", "label", type=int, metavar="LABEL", help="With --out: samples of this label.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="A seed other than the run's, for different samples.")
+@click.option("--plot", type=click.Path(path_type=Path), help="With --out: also draw a picture of the samples (.png).")
+@click.option("--condition", "label", type=int, metavar="LABEL", help="With --out: draw samples with this label.")
 @click.option(
     "--inpaint",
     type=click.Path(path_type=Path),
     metavar="FILE.npz",
-    help="With --out: samples that are 'x' where 'mask' is true; as many as the file has states.",
+    help="With --out: draw samples that equal 'x' where 'mask' is true; by default one per state in the file.",
 )
 @click.option(
     "--denoise",
     type=click.Path(path_type=Path),
     metavar="FILE.npz",
-    help="With --out and --sigma: no samples, but the states 'x' of the file without their noise.",
+    help="With --out and --sigma: denoise the states 'x' of the file instead of drawing samples.",
 )
 @click.option("--sigma", type=float, metavar="S", help="With --denoise: standard deviation of the noise.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @runs_dir_option
-@click.option("--quiet", is_flag=True, help="Print the folder of a run, and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print only the folder of a run.")
 @change_options
 @plugin_option
 @error_options
@@ -92,7 +92,7 @@ def command(
 ) -> None:
     """Draw samples from TARGET: the folder of a run, or a spec that has no `train:`.
 
-    With --out they go to a file. Without, a spec is carried out as 'ebmkit run' does, with a folder and a report.
+    With --out they are written to a file. Without it, a spec is run as by 'ebmkit run', with a folder and a report.
     """
     refuse_several_processes()
     asked = Asked(label, inpaint, denoise, sigma)
@@ -100,7 +100,7 @@ def command(
     _check_options(asked, out, count, seed)
     folder = run_folder(Path(target)) if Path(target).is_dir() else None
     if folder and out is None:
-        raise click.UsageError(f"{folder} was run; --out says where its samples go, and its report is in it")
+        raise click.UsageError(f"{folder} is a finished run: give a file for its samples with --out")
     changes = {"-n": ("samples", count), "--seed": ("seed", seed)} if out is None else {}
     flags = [Source(flag, f"{key}={value}") for flag, (key, value) in changes.items() if value is not None]
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, [*sets, *flags], unsets, plugins)
@@ -110,14 +110,14 @@ def command(
         _check_changes(folder, plan, as_run)
         experiment = as_run.hash
     if not folder and plan.spec.train:
-        raise click.UsageError(f"{target} has to be trained: 'ebmkit run {target}', then sample the folder of that run")
+        raise click.UsageError(f"{target} must be trained first: 'ebmkit run {target}', then sample its run folder")
     if out is None:
         carry_out(plan, runs_dir, quiet=quiet)
         return
     if out.suffix == CHAINS and not plan.spec.chains:
         raise click.UsageError(
-            f"{out} is to hold chains with the draws of each, and {target} has no 'chains:', so that every sample is "
-            "the end of a chain of its own; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
+            f"{out} is the format for long chains, but {target} has no 'chains:', so every sample is the end of a "
+            "separate chain; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
         )
     _check_fit(target, plan, asked)
     _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
@@ -139,52 +139,50 @@ def _check_files(out: Path | None, plot: Path | None, force: bool) -> None:
 
 
 def _check_options(asked: Asked, out: Path | None, count: int | None, seed: int | None) -> None:
-    """Whether what is asked for goes together."""
+    """Check that the options can be combined."""
     if out is None and (options := asked.options()):
-        raise click.UsageError(f"{options[0]} goes with --out, which says where the result goes")
+        raise click.UsageError(f"{options[0]} needs --out, the file for the result")
     if asked.inpaint and asked.denoise:
-        raise click.UsageError("--inpaint draws what is missing and --denoise draws nothing: one at a time")
+        raise click.UsageError("--inpaint and --denoise cannot be combined")
     if (asked.denoise is None) != (asked.sigma is None):
-        raise click.UsageError("--denoise and --sigma go together: the noise is taken to have that standard deviation")
+        raise click.UsageError(
+            "--denoise and --sigma must be given together: --sigma is the noise's standard deviation"
+        )
     if asked.sigma is not None and not 0 < asked.sigma < inf:
         raise click.BadParameter(f"{asked.sigma} is not a positive number", param_hint="--sigma")
     if asked.denoise:
         for name, value in (("-n", count), ("--seed", seed)):
             if value is not None:
-                raise click.UsageError(f"{name} is about samples, and --denoise draws none")
+                raise click.UsageError(f"{name} applies to samples, but --denoise draws none")
         if out and out.suffix == CHAINS:
-            raise click.UsageError(f"{out} is to hold chains, and --denoise makes none; write to a .npz")
+            raise click.UsageError(f"{out} is the format for long chains, but --denoise runs none; write to a .npz")
 
 
 def _check_fit(target: str, plan: Plan, asked: Asked) -> None:
-    """Whether model and sampler can do what is asked for."""
+    """Check that model and sampler support the options."""
     model, sampler = plan.spec.model, plan.chain_sampler
     if asked.label is not None:
         if not model.labelled:
             raise click.UsageError(
-                f"--condition: model '{model.component_name}' of {target} takes no labels; one with 'classes' does"
+                f"--condition: model '{model.component_name}' of {target} takes no labels; use one with 'classes'"
             )
         classes = getattr(model, "classes", None)
         if asked.label < 0 or (classes is not None and asked.label >= classes):
-            known = f"0 to {classes - 1}" if classes else "from 0 on"
-            raise click.BadParameter(f"there is no label {asked.label}: they are {known}", param_hint="--condition")
+            known = f"0 to {classes - 1}" if classes else "0 and above"
+            raise click.BadParameter(f"there is no label {asked.label}: labels are {known}", param_hint="--condition")
     if asked.inpaint and model.labelled and asked.label is None:
-        raise click.UsageError(f"--inpaint: model '{model.component_name}' takes labels; say which with --condition")
+        raise click.UsageError(f"--inpaint: model '{model.component_name}' takes labels; give one with --condition")
     if asked.inpaint and not (sampler and sampler.from_noise):
         with_it = f"sampler '{sampler.component_name}' of {target} does not" if sampler else f"{target} has no sampler"
         raise click.UsageError(
             f"--inpaint needs a sampler that goes once from noise to samples, as 'annealed_langevin' and 'reverse_sde' "
-            f"do, and {with_it}"
+            f"do, but {with_it}"
         )
     if asked.denoise:
         if model.space != "real" or not model.offers & {"gradient", "score"}:
-            raise click.UsageError(
-                f"--denoise follows a score, and model '{model.component_name}' of {target} has none"
-            )
+            raise click.UsageError(f"--denoise needs a score, but model '{model.component_name}' of {target} has none")
         if model.labelled and asked.label is None:
-            raise click.UsageError(
-                f"--denoise: model '{model.component_name}' takes labels; say which with --condition"
-            )
+            raise click.UsageError(f"--denoise: model '{model.component_name}' takes labels; give one with --condition")
 
 
 def _write(
@@ -198,7 +196,7 @@ def _write(
     plot: Path | None,
     say: Callable[..., None],
 ) -> None:
-    # These import torch: only after everything was found to be right.
+    # These import torch, so only after all checks.
     from ebmkit.engine.conditioning import Condition, read_condition, read_states
     from ebmkit.engine.sampling import denoise, view_of
     from ebmkit.engine.signals import Signals
@@ -229,20 +227,21 @@ def _write(
 
 
 def _check_changes(folder: Path, plan: Plan, as_run: Plan) -> None:
-    """A run may be sampled otherwise than it was, and nothing else of it may change."""
+    """For a run, only the way samples are drawn may change."""
     kept = [key for key in {**plan.resolved, **as_run.resolved} if key not in DRAWING]
     if changed := [key for key in kept if plan.resolved.get(key) != as_run.resolved.get(key)]:
         raise click.UsageError(
-            f"{folder} was run with another '{changed[0]}'; of a run, --set and --unset change {', '.join(DRAWING)}"
+            f"{folder} was run with another '{changed[0]}'; for a run, --set and --unset may only change "
+            f"{', '.join(DRAWING)}"
         )
 
 
 def _check_label(view: RunView, label: int | None) -> None:
-    """A network knows nothing of a label that no training point has."""
+    """Check that some training point has the label: the network has not learned others."""
     known = view.parts.train_labels
     if label is not None and known is not None and not bool((known == label).any()):
         there = ", ".join(map(str, sorted(set(known.tolist()))[:20]))
-        raise click.BadParameter(f"no training point has label {label}; there are {there}", param_hint="--condition")
+        raise click.BadParameter(f"no training point has label {label}; labels are {there}", param_hint="--condition")
 
 
 def _keep(
@@ -254,7 +253,7 @@ def _keep(
     picture: Callable[[], bytes],
     say: Callable[..., None],
 ) -> None:
-    """Write what was made, and a picture where one is wanted."""
+    """Write the result, and a picture if one was requested."""
     from ebmkit.engine.mixing import findings, verdict
     from ebmkit.storage.atomic import write_bytes
     from ebmkit.storage.export import write_draws, write_samples
@@ -287,7 +286,7 @@ def _pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) -> b
 
 @contextmanager
 def _blaming(option: str) -> Iterator[None]:
-    """What is wrong with the value of an option is told with its name."""
+    """Report errors in the value of an option with its name."""
     try:
         yield
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""`ebmkit schedule suggest SPEC`: noise levels that suit the data of a spec."""
+"""`ebmkit schedule suggest SPEC`: suggest noise levels for the data of a spec."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @click.group("schedule")
 def command() -> None:
-    """Noise levels: what suits your data."""
+    """Suggest noise levels for your data."""
 
 
 @command.command("suggest")
 @spec_options
-@click.option("--plot", type=click.Path(path_type=Path), help="Also draw how neighbouring levels overlap (.png).")
-@click.option("--force", is_flag=True, help="Overwrite a picture that exists.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Also draw the overlap of neighbouring levels (.png).")
+@click.option("--force", is_flag=True, help="Overwrite an existing picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def suggest(
     spec: str,
@@ -35,7 +35,7 @@ def suggest(
 ) -> None:
     """Propose noise levels for the training data of SPEC, and steps for annealed Langevin dynamics along them.
 
-    SPEC is any spec with `data:`; levels that it has already are compared with those proposed. Nothing is trained.
+    SPEC is any spec with `data:`; its own levels, if any, are compared with the proposed ones. Nothing is trained.
     """
     if plot and plot.suffix != ".png":
         raise click.BadParameter(f"'{plot.name}' must end in .png", param_hint="--plot")
@@ -44,7 +44,7 @@ def suggest(
     plan = load_plan(spec, sets, unsets, plugins, idle=True)
     _check_data(spec, plan)
 
-    # These import torch: only after everything was found to be right.
+    # These import torch, so only after all checks.
     from ebmkit.storage.atomic import make_folder, write_bytes
     from ebmkit.suggest.proposal import propose
 
@@ -69,6 +69,6 @@ def suggest(
 def _check_data(spec: str, plan: Plan) -> None:
     data = plan.spec.data
     if data is None:
-        raise click.UsageError(f"{spec} has no 'data:', and levels are proposed for data")
+        raise click.UsageError(f"{spec} has no 'data:', for which levels could be proposed")
     if data.space != "real":
-        raise click.UsageError(f"{spec} has {data.space} data, and Gaussian noise is for real ones")
+        raise click.UsageError(f"{spec} has {data.space} data, but Gaussian noise needs real data")

@@ -11,13 +11,13 @@ from ebmkit.cli.common import error_options, full_registry, plugin_option
 
 
 @click.command("schema")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; stdout without it.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; stdout by default.")
 @plugin_option
 @error_options
 def command(out: Path | None, plugins: tuple[str, ...]) -> None:
     """Write the JSON Schema of specs, with the components of all installed plugins.
 
-    Point your editor at it, for example by a first line in a spec: `# yaml-language-server: $schema=ebmkit.schema.json`
+    To use it in an editor, begin a spec with, for example: `# yaml-language-server: $schema=ebmkit.schema.json`
     """
     from ebmkit.language.schema import schema
 

@@ -1,4 +1,4 @@
-"""`ebmkit show KIND NAME`: one component's reference page."""
+"""`ebmkit show KIND NAME`: show the reference page of a component."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _complete_name(context: click.Context, parameter: click.Parameter, typed: st
 @plugin_option
 @error_options
 def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """Show what the component NAME is: summary, formula, parameters, reference, example."""
+    """Show the component NAME: summary, formula, parameters, reference, example."""
     from ebmkit.language.reference import page
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.registry import Registry

@@ -1,4 +1,4 @@
-"""A run as a person sees it in a terminal."""
+"""Output of a run in a terminal."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ebmkit.engine.telling.progress import Position
 
 
 class Watch:
-    """Prints the plan, draws a bar on a terminal and lines elsewhere, and at the end a table of results.
+    """Prints the plan, a progress bar on a terminal or lines elsewhere, and at the end a table of results.
 
-    For programs the end is one line on stdout instead: the folder, or a JSON object. It comes even when an expectation
-    is not met, since everything was saved.
+    For programs the end is one line on stdout instead: the folder, or a JSON object. It is printed even if an
+    expectation is not met, since everything was saved.
     """
 
     def __init__(self, *, quiet: bool, as_json: bool) -> None:
@@ -58,7 +58,7 @@ class Watch:
 
     def leave(self, line: str) -> None:
         self._show(None)
-        click.echo(line, err=True)  # with --quiet too
+        click.echo(line, err=True)  # also with --quiet
 
     def finished(self, record: Record) -> None:
         self._show(None)
@@ -88,14 +88,14 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):  # a line that cannot be printed is no news: it is why we are here
-            self._show(None)  # gives the terminal its cursor back, whatever happened
+        with suppress(OSError):  # failing to print may be the very error that ended the run
+            self._show(None)  # restores the cursor of the terminal in any case
             if error is not None and self._folder:
-                self.say(f"what there is so far  {self._folder}")
+                self.say(f"saved so far  {self._folder}")
 
 
 class Screen(Console):
-    """A console whose reader may go away: `ebmkit run spec.yaml | head` goes on training, unseen."""
+    """A console whose reader may disappear: `ebmkit run spec.yaml | head` continues to train silently."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -103,7 +103,7 @@ class Screen(Console):
 
 
 class Bar(Progress):
-    """Asks how far things are when it is redrawn, five times a second, so that a loop never waits for it."""
+    """A progress bar that reads the position when it is redrawn, five times a second, so that no loop waits for it."""
 
     def __init__(self, console: Console, what: str, steps: int, position: Position) -> None:
         self._position = position
@@ -119,7 +119,7 @@ class Bar(Progress):
             refresh_per_second=5,
             expand=True,
         )
-        # A run that goes on begins where it stands: rate and remaining time are those of this session.
+        # A resumed run starts at its current step, so that rate and remaining time are those of this session.
         self._task = self.add_task(what, total=steps, completed=position()[0], rate="", word="")
 
     def get_renderables(self) -> Iterable[RenderableType]:
@@ -131,7 +131,7 @@ class Bar(Progress):
 
 
 def results_table(record: Record, *, ascii_only: bool) -> Table:
-    """What was measured, and how it compares with what was expected."""
+    """Measured values, compared with the expected ones."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column("metric", style="bold")
     table.add_column("value", justify="right")
@@ -151,7 +151,7 @@ def results_table(record: Record, *, ascii_only: bool) -> Table:
 
 
 def as_object(record: Record) -> dict[str, Any]:
-    """The same for programs."""
+    """The result of a run as a JSON object."""
     claims = [
         {"metric": claim.metric, "expected": claim_in_words(claim), "met": is_met(claim, record.results[claim.metric])}
         for claim in record.plan.spec.expect

@@ -1,1 +1,1 @@
-"""Noise levels that suit the data of a spec."""
+"""Suggestion of noise levels for the data of a spec."""

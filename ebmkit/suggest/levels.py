@@ -1,7 +1,7 @@
-"""Noise levels that data call for, and the steps that a chain needs at each of them.
+"""Noise levels for given data, and the number of steps that a chain needs at each level.
 
 The rules are those of Song and Ermon, "Improved techniques for training score-based generative models",
-arXiv:2006.09011, but for two that this file derives itself: see `ratio` and `least_sigma`.
+arXiv:2006.09011, except for two that are derived here: see `ratio` and `least_sigma`.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Of the noise of a level, how much is to fall where the next one was trained: technique 2's C.
+#: The share of a level's noise that lies where the next level was trained: C of technique 2.
 SHARE = 0.5
-#: How far the variance behind a level may be from sigma^2: as far as 5 steps a level leave it on CIFAR-10.
+#: Maximum relative excess of the variance over sigma^2 after a level: that of 5 steps per level on CIFAR-10.
 EXCESS = 0.06
-#: Steps a level, from the fewest that are published to the most.
+#: Smallest and largest published number of steps per level.
 FEWEST, MOST = 5, 100
-#: How far the variance of samples may be from that of the data, and the most steps a level that are spent on it.
+#: Maximum relative error of the variance of samples, and the most steps per level spent to reach it.
 TOO_WIDE, MOST_WIDE = 0.1, 1000
-#: How near is near: so much of the data. Noise may move a point by so much of the way there.
+#: Points count as near within the radius that holds this share of the data; noise may move a point by this part of it.
 NEAR, MOVE = 0.01, 0.1
-#: Points around which is looked, and points that are looked for: enough of both to know a hundredth.
+#: Number of points whose neighbours are sought, and of points searched: enough of both to estimate a hundredth.
 CENTERS, OTHERS = 500, 10_000
-#: Distances held at a time.
+#: Maximum number of distances in memory.
 BLOCK = 1 << 20
-#: Halvings after which a number is known to the last bit.
+#: Number of bisections, enough to find a number to the last bit.
 HALVINGS = 100
 
 
 class Least(NamedTuple):
-    """The smallest noise level, and the rule that gave it in words."""
+    """The smallest noise level, and a description of the rule that gave it."""
 
     sigma: float
     rule: str
@@ -45,8 +45,7 @@ class Least(NamedTuple):
 
 @dataclass(frozen=True)
 class Steps:
-    """How chains go through a level: so many steps, of a size in units of sigma^2, and the variance behind them in
-    the same unit."""
+    """Number of steps at a level, their size in units of sigma^2, and the variance after them in the same unit."""
 
     count: int
     size: float
@@ -55,7 +54,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What suits some data."""
+    """The suggested noise levels and steps for given data."""
 
     points: int
     coordinates: int
@@ -64,35 +63,35 @@ class Suggestion:
     deviation: float
     sigma_max: float
     sigma_min: float
-    #: Why sigma_min is what it is.
+    #: The rule that gave sigma_min.
     rule: str
     count: int
-    #: Of one level to the next, and the most that it could have been.
+    #: The ratio of neighbouring levels, and the largest that is allowed.
     ratio: float
     largest_ratio: float
-    #: Mass that the noises of two neighbours have in common.
+    #: Mass that the noise distributions of two neighbours share.
     overlap: float
     steps_per_level: int
-    #: At the last level, as `annealed_langevin` takes it.
+    #: At the last level, as a parameter of `annealed_langevin`.
     step_size: float
-    #: Behind a level, over sigma^2.
+    #: Variance after a level, over sigma^2.
     variance: float
-    #: Of samples of a Gaussian as wide as the data, the variance over what it should be.
+    #: Variance of samples of a Gaussian as wide as the data, over its exact value.
     width: float
 
     @property
     def unit_variance(self) -> bool:
-        """Whether `vp` and `cosine`, which are made for data of mean 0 and variance 1, suit the data as they are."""
+        """Whether `vp` and `cosine`, which assume data of mean 0 and variance 1, suit the data unchanged."""
         return self.offset <= 1 and 0.5 <= self.deviation <= 2
 
     @property
     def far_from_zero(self) -> bool:
-        """Whether chains, which begin around 0 with noise of sigma_max, begin beside the data."""
+        """Whether chains, which start around 0 with noise of sigma_max, start away from the data."""
         return self.offset > self.sigma_max
 
 
 def suggest(data: Tensor, *, image: bool) -> Suggestion:
-    """Noise levels for points `(N, *event)`, and steps to go down along them."""
+    """Noise levels for points `(N, *event)`, and the steps of annealed Langevin dynamics along them."""
     coordinates = prod(data.shape[1:])
     moments = plain_moments(data)
     sigma_max, least = _rounded(diameter(data)), least_sigma(data, image=image)
@@ -123,12 +122,12 @@ def suggest(data: Tensor, *, image: bool) -> Suggestion:
 
 
 def least_sigma(data: Tensor, *, image: bool) -> Least:
-    """The smallest noise level: so little noise that noised data are almost the data.
+    """The smallest noise level, at which noised data are almost the data.
 
-    Images have the published 0.01, where values range over [0, 1]. Of other points, the radius within which a
-    hundredth of the data lies is the least that can be told from so many; noise, which moves a point by about
-    sigma sqrt(d), goes a tenth of that way. Unlike the distance of the nearest neighbour, it does not depend on how
-    many points there are. Copies of a point are not near it: data of few values are told apart.
+    For images it is the published 0.01 for values in [0, 1]. For other points, the radius that contains a hundredth
+    of the data is taken as the finest resolved scale; noise, which moves a point by about sigma sqrt(d), moves it by a
+    tenth of that radius. Unlike the distance to the nearest neighbour, this does not depend on the number of points.
+    Copies of a point do not count as near, so that data with few distinct values are handled.
     """
     if image:
         low, high = (float(end) for end in data.aminmax())
@@ -141,42 +140,42 @@ def least_sigma(data: Tensor, *, image: bool) -> Least:
     radius = float(torch.cat(radii).median())
     return Least(
         MOVE * radius / sqrt(others.shape[1]),
-        f"which moves a point by a tenth of {radius:.3g}, within which lies a hundredth of the data",
+        f"which moves a point by a tenth of {radius:.3g}, the radius that contains a hundredth of the data",
     )
 
 
 def _evenly(data: Tensor, most: int) -> Tensor:
-    """So many of the points at most, flat, from the first to the last."""
+    """At most this many of the points, flattened, evenly spaced in their order."""
     count = min(most, len(data))
     return data[torch.arange(count, device="cpu") * len(data) // count].flatten(1).double()
 
 
 def _radius(centers: Tensor, others: Tensor, count: int) -> Tensor:
-    """How far from each center the count-th of the others is, or the last of them, but for copies of it."""
+    """The distance of each center to its count-th neighbour, or to the farthest, not counting copies of the center."""
     apart = torch.cdist(centers, others, compute_mode="donot_use_mm_for_euclid_dist")
     radius = apart.masked_fill(apart == 0, float("inf")).kthvalue(count, 1).values
     return torch.where(radius.isfinite(), radius, apart.amax(1))
 
 
 def ratio(coordinates: int, share: float = SHARE) -> float:
-    """The largest ratio of two neighbouring levels with which a chain, coming from the larger one, is among the noise
-    that the smaller one was trained with.
+    """The largest ratio of neighbouring levels with which a chain that comes from the larger one starts within the
+    noise on which the smaller one was trained.
 
-    Noise of sigma has a length of about N(sqrt(d) sigma, sigma^2 / 2). Of the lengths at level gamma sigma, the share
-    that is within 3 deviations of the mean length at sigma has to be `share`:
+    The length of noise of sigma is approximately N(sqrt(d) sigma, sigma^2 / 2). The fraction of the lengths at level
+    gamma sigma within 3 deviations of the mean length at sigma must be `share`:
 
         Phi((3 - sqrt(2 d) (gamma - 1)) / gamma) - Phi((-3 - sqrt(2 d) (gamma - 1)) / gamma) = share
 
-    Technique 2 asks how much of the smaller noise is within the larger (`published_ratio`). In thousands of dimensions
-    the answers agree. In few the published one is too large, and below five there is none: the deviations of the larger
-    noise then reach down to 0, and hold all smaller noise.
+    Technique 2 uses the fraction of the smaller noise within the larger (`published_ratio`). In thousands of dimensions
+    the two agree. In few dimensions the published ratio is too large, and below five there is none: the 3 deviations of
+    the larger noise then reach down to 0, and contain all smaller noise.
     """
     a = sqrt(2 * coordinates)
     return _falling(lambda g: _normal((3 - a * (g - 1)) / g) - _normal((-3 - a * (g - 1)) / g), share) or 1.0
 
 
 def published_ratio(coordinates: int, share: float = SHARE) -> float | None:
-    """Technique 2 as published, or None where no ratio is so large:
+    """Technique 2 as published, or None if no ratio satisfies it:
 
     Phi(sqrt(2 d) (gamma - 1) + 3 gamma) - Phi(sqrt(2 d) (gamma - 1) - 3 gamma) = share
     """
@@ -185,9 +184,9 @@ def published_ratio(coordinates: int, share: float = SHARE) -> float | None:
 
 
 def overlap(coordinates: int, gamma: float) -> float:
-    """The mass that N(0, I) and N(0, gamma^2 I) have in common, the integral of the lower density, exactly.
+    """The exact mass that N(0, I) and N(0, gamma^2 I) share: the integral of the smaller density.
 
-    It is one of lengths alone, whose squares have chi-square laws. The densities cross where
+    It depends only on lengths, whose squares have chi-square distributions. The densities cross at
     r^2 = 2 d log(gamma) gamma^2 / (gamma^2 - 1).
     """
     gamma = max(gamma, 1 / gamma)
@@ -201,29 +200,29 @@ def overlap(coordinates: int, gamma: float) -> float:
 
 
 def steps_for(gamma: float) -> Steps:
-    """The fewest steps a level that leave the variance near sigma^2, and their size: technique 4."""
+    """The fewest steps per level that bring the variance near sigma^2, and their size: technique 4."""
     found = [_steps(gamma, count) for count in range(FEWEST, MOST + 1)]
     return next((steps for steps in found if steps.variance - 1 <= EXCESS), found[-1])
 
 
 def enough_steps(steps: Steps, gamma: float, sigma_max: float, count: int, deviation: float) -> tuple[int, float]:
-    """How many such steps a level let data as wide as these come to rest, and how wide samples then are.
+    """The number of such steps per level with which chains equilibrate for data of this width, and the resulting width.
 
-    Technique 4 is for data that are a point. Where noise is less than the deviation of the data, chains move by sigma
-    in a law that is wider, and what is too wide then stays so.
+    Technique 4 assumes data that are a single point. Where the noise is smaller than the deviation of the data, chains
+    move by sigma in a wider distribution, and excess variance persists.
     """
     enough = steps.count
-    while (wide := width_behind(gamma, sigma_max, count, deviation, enough, steps.size)) - 1 > TOO_WIDE:
+    while (wide := width_after(gamma, sigma_max, count, deviation, enough, steps.size)) - 1 > TOO_WIDE:
         if enough >= MOST_WIDE:
             break
         enough = ceil(1.1 * enough)
     return enough, wide
 
 
-def width_behind(gamma: float, sigma_max: float, count: int, deviation: float, steps: int, size: float) -> float:
-    """Of chains along all levels on Gaussian data of a deviation s: their variance at the end, over s^2 + sigma_L^2.
+def width_after(gamma: float, sigma_max: float, count: int, deviation: float, steps: int, size: float) -> float:
+    """The final variance of chains along all levels, over s^2 + sigma_L^2, for Gaussian data of deviation s.
 
-    They begin with sigma_1^2. A step at sigma has the score -x / (sigma^2 + s^2), so that
+    It starts at sigma_1^2. A step at sigma has the score -x / (sigma^2 + s^2), so that
 
         v' = (1 - alpha / (sigma^2 + s^2))^2 v + 2 alpha,    alpha = size sigma^2
     """
@@ -237,42 +236,42 @@ def width_behind(gamma: float, sigma_max: float, count: int, deviation: float, s
     return v / there
 
 
-def variance_behind(gamma: float, count: int, size: float) -> float:
-    """Technique 4: of chains on noise of sigma that come from gamma sigma, the variance over sigma^2 behind so many
+def variance_after(gamma: float, count: int, size: float) -> float:
+    """Technique 4: the variance over sigma^2 of chains at noise sigma that come from gamma sigma, after this many
     steps of `size` sigma^2.
 
     A step x' = x - alpha x / sigma^2 + sqrt(2 alpha) xi, with alpha = size sigma^2, has v' = (1 - size)^2 v + 2 size,
-    which goes to w = 2 / (2 - size):    v = w + (1 - size)^(2 count) (gamma^2 - w)
+    which converges to w = 2 / (2 - size):    v = w + (1 - size)^(2 count) (gamma^2 - w)
     """
     end = 2 / (2 - size)
     return end + (1 - size) ** (2 * count) * (gamma**2 - end)
 
 
 def _steps(gamma: float, count: int) -> Steps:
-    """The size that brings the variance nearest to sigma^2. It never gets there, as w is above 1: this is a minimum."""
+    """The size that brings the variance nearest to sigma^2. As w exceeds 1 it is not reached: this is a minimum."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if _slope(gamma, count, middle) > 0 else (middle, high)
-    return Steps(count, high, variance_behind(gamma, count, high))
+    return Steps(count, high, variance_after(gamma, count, high))
 
 
 def _slope(gamma: float, count: int, size: float) -> float:
-    """The derivative of `variance_behind` in the size, which changes its sign once between 0 and 1."""
+    """The derivative of `variance_after` with respect to the size; it changes sign once between 0 and 1."""
     end, change = 2 / (2 - size), 2 / (2 - size) ** 2
     left = (1 - size) ** (2 * count - 1)
     return change * (1 - left * (1 - size)) - 2 * count * left * (gamma**2 - end)
 
 
 def radial_density(coordinates: int, sigma: float, log_r: Tensor) -> Tensor:
-    """The density of log |sigma xi|, so that levels in equal ratios look alike side by side."""
+    """The density of log |sigma xi|, which has the same shape for all levels."""
     z = 2 * (log_r - log(sigma))
     constant = (coordinates / 2 - 1) * log(2) + lgamma(coordinates / 2)
     return (coordinates / 2 * z - z.exp() / 2 - constant).exp()
 
 
 def _falling(of: Callable[[float], float], wanted: float) -> float | None:
-    """Where a function that falls from gamma = 1 on is as wanted; None if it never gets so low."""
+    """Where a function that decreases from gamma = 1 on has the wanted value; None if it never becomes so small."""
     low, high = 1.0, 2.0
     while of(high) > wanted:
         low, high = high, 2 * high
@@ -289,5 +288,5 @@ def _normal(z: float) -> float:
 
 
 def _rounded(value: float) -> float:
-    """Three digits: as many as a reader wants, and more than matter."""
+    """Three digits, which are easy to read and more than precise enough."""
     return float(f"{value:.3g}")

@@ -1,4 +1,4 @@
-"""How the noises of neighbouring levels overlap, on one page."""
+"""A picture of the overlap of neighbouring noise levels."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ebmkit.report.style import DATA, FAINT, INK, RULE, SAMPLES, corner, plain_m
 from ebmkit.suggest.levels import overlap, radial_density
 from ebmkit.suggest.proposal import Proposal
 
-WIDTH, HEAD, ROW, DPI = 10.5, 0.75, 2.6, 150  # inches, and dots of one
-#: Levels whose laws are shown side by side.
+WIDTH, HEAD, ROW, DPI = 10.5, 0.75, 2.6, 150  # inches, and dots per inch
+#: Maximum number of levels whose distributions are shown.
 SHOWN = 10
 POINTS = 2000
 
 
 def draw_overlap(proposal: Proposal) -> bytes:
-    """The levels that are proposed and, below, those that the spec has, as PNG."""
+    """The proposed levels and, below, those of the spec, as PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -32,7 +32,7 @@ def draw_overlap(proposal: Proposal) -> bytes:
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
         canvas = FigureCanvasAgg(figure)  # no pyplot: its figures are global
         place: dict[str, Any] = {"x": 0.45 / WIDTH, "va": "center"}
-        words = f"{s.points:,} points of {s.coordinates:,} coordinates  ·  noise of a level has the length |sigma xi|"
+        words = f"{s.points:,} points of {s.coordinates:,} coordinates  ·  the noise of a level has length |sigma xi|"
         figure.text(
             y=1 - 0.3 / height,
             s="Overlap of neighbouring noise levels",
@@ -55,7 +55,7 @@ def draw_overlap(proposal: Proposal) -> bytes:
 
 
 def _laws(axes: Any, coordinates: int, levels: tuple[float, ...], shared: list[float], title: str) -> None:
-    """Densities of the logarithm of lengths, around the neighbours that overlap least."""
+    """Densities of log lengths, around the neighbours with the smallest overlap."""
     worst = shared.index(min(shared)) if max(shared) - min(shared) > 1e-6 else len(shared) // 2
     first = max(0, min(worst + 1 - SHOWN // 2, len(levels) - SHOWN))
     some = levels[first : first + SHOWN]
@@ -79,17 +79,17 @@ def _laws(axes: Any, coordinates: int, levels: tuple[float, ...], shared: list[f
 
 
 def _shared(axes: Any, levels: tuple[float, ...], shared: list[float], wanted: float) -> None:
-    """For each pair, at its lower level, the mass in common."""
+    """The shared mass of each pair, at its lower level."""
     axes.axhline(wanted, color=RULE, linewidth=1)
     axes.plot(levels[1:], shared, "o", color=SAMPLES, markersize=3)
-    axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel="sigma of the lower one")
-    corner(axes, f"least {min(shared):.2g}; line: {wanted:.2g}, which will do")
+    axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel="sigma of the lower level")
+    corner(axes, f"minimum {min(shared):.2g}; line: {wanted:.2g}, sufficient")
     _ticks(axes, levels[1] / levels[-1])
-    tidy(axes, "Mass that two neighbours share")
+    tidy(axes, "Mass shared by two neighbours")
 
 
 def _ticks(axes: Any, reach: float) -> None:
-    """Plain numbers along a logarithmic axis, more of them where it is short."""
+    """Plain numbers along a logarithmic axis, more of them if it is short."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.xaxis.set_major_locator(LogLocator(subs=(1,) if reach > 100 else (1, 2, 5)))

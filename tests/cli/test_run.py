@@ -128,7 +128,7 @@ def test_sample_overwrites_only_by_force_and_refuses_what_it_cannot_do(folder):
     assert (folder / "g.csv").read_bytes() != before
     assert (folder / "g.png").read_bytes().startswith(b"\x89PNG")
     assert invoke("sample", "g.yaml", "-n", "7", "--out", "g.pkl").exit_code == 2
-    assert "has to be trained" in invoke("sample", "verb.yaml", "-n", "7", "--out", "h.npy").output
+    assert "must be trained first" in invoke("sample", "verb.yaml", "-n", "7", "--out", "h.npy").output
     assert invoke("sample", str(folder), "-n", "7", "--out", "h.npy").exit_code == 2
 
 

@@ -102,8 +102,8 @@ def test_ends_of_chains_are_not_taken_for_draws_of_one(specs):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["trained.yaml"], "has to be trained"),
-        (["trained.yaml", "--out", "x.npy"], "has to be trained"),
+        (["trained.yaml"], "must be trained first"),
+        (["trained.yaml", "--out", "x.npy"], "must be trained first"),
         (["long.yaml", "--plot", "x.png"], "--plot goes with --out"),
         (["long.yaml", "--out", "x.txt"], "must end in one of"),
         (["long.yaml", "--out", "long.yaml"], "must end in one of"),
@@ -122,7 +122,7 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(specs, words, told)
 
 def test_the_folder_of_a_run_needs_a_file_to_write(specs):
     folder = invoke("sample", "long.yaml", "--quiet").stdout.strip()
-    assert "--out says where" in invoke("sample", folder, status=2).stderr
+    assert "for its samples with --out" in invoke("sample", folder, status=2).stderr
 
 
 def test_a_run_can_be_sampled_otherwise_than_it_was(specs):
@@ -304,9 +304,9 @@ def test_pictures_show_what_was_given_and_what_became_of_it(given):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["exact.yaml", "--inpaint", "known.npz"], "--inpaint goes with --out"),
-        (["exact.yaml", "--condition", "0", "--out", "x.npz"], "takes no labels; one with 'classes' does"),
-        (["RUN", "--condition", "2", "--out", "x.npz"], "there is no label 2: they are 0 to 1"),
+        (["exact.yaml", "--inpaint", "known.npz"], "--inpaint needs --out"),
+        (["exact.yaml", "--condition", "0", "--out", "x.npz"], "takes no labels; use one with 'classes'"),
+        (["RUN", "--condition", "2", "--out", "x.npz"], "there is no label 2: labels are 0 to 1"),
         (["RUN", "--condition", "-1", "--out", "x.npz"], "there is no label -1"),
         (["RUN", "--condition", "one", "--out", "x.npz"], "one"),
         (["RUN", "--denoise", "noisy.npz", "--sigma", "0.5", "--out", "x.npz"], "takes labels"),
@@ -322,20 +322,20 @@ def test_pictures_show_what_was_given_and_what_became_of_it(given):
         (["exact.yaml", "--inpaint", "objects.npz", "--out", "x.npz"], "no pickle is ever read"),
         (["exact.yaml", "--inpaint", "empty.npz", "--out", "x.npz"], "'x' of shape (0, 2)"),
         (["exact.yaml", "--inpaint", "known.npz", "--out", "x.json"], "has no 'chains:'"),
-        (["exact.yaml", "--denoise", "noisy.npz", "--out", "x.npz"], "--denoise and --sigma go together"),
-        (["exact.yaml", "--sigma", "1", "--out", "x.npz"], "--denoise and --sigma go together"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--out", "x.npz"], "--denoise and --sigma must be given together"),
+        (["exact.yaml", "--sigma", "1", "--out", "x.npz"], "--denoise and --sigma must be given together"),
         (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "0", "--out", "x.npz"], "not a positive number"),
         (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "nan", "--out", "x.npz"], "not a positive number"),
         (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "500", "--out", "x.npz"], "outside the range"),
         (["exact.yaml", "--denoise", "nan.npz", "--sigma", "1", "--out", "x.npz"], "is not finite"),
         (["exact.yaml", "--denoise", "wide.npz", "--sigma", "1", "--out", "x.npz"], "not (N, 2)"),
-        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "-n", "3", "--out", "x.npz"], "-n is about samples"),
-        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--out", "x.json"], "--denoise makes none"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "-n", "3", "--out", "x.npz"], "applies to samples"),
+        (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--out", "x.json"], "--denoise runs none"),
         (
             ["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--inpaint", "known.npz", "--out", "x.npz"],
-            "one at a time",
+            "cannot be combined",
         ),
-        (["spins.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--out", "x.npz"], "follows a score"),
+        (["spins.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--out", "x.npz"], "needs a score"),
     ],
 )
 def test_what_is_given_wrongly_is_told_and_nothing_is_written(given, run, words, told):

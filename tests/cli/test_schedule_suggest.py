@@ -45,7 +45,7 @@ def test_data_and_any_model_will_do():
     told = invoke("bare.yaml").stdout
     assert "two_moons: 400 training points of 2 coordinates" in told
     assert "the largest distance between two of them" in told
-    assert "which will do" in told
+    assert "which is close enough" in told
     assert "the spec" not in told
     assert sorted(Path().iterdir()) == [Path("bare.yaml"), Path("ncsn.yaml")]
 
@@ -68,7 +68,7 @@ def test_what_is_printed_can_be_pasted(tmp_path):
     (tmp_path / "pasted.yaml").write_text("\n".join([*rest, fragment]))
     plan = load_spec("pasted.yaml")
     told = invoke("pasted.yaml").stdout
-    assert "nothing here differs" in told
+    assert "close to the proposal" in told
     assert plan.spec.sampler.schedule is plan.spec.model.schedule
     assert found["levels"] == pytest.approx(plan.spec.model.schedule.levels().tolist())
 
@@ -76,8 +76,8 @@ def test_what_is_printed_can_be_pasted(tmp_path):
 def test_levels_that_a_spec_has_are_compared():
     told = invoke("ncsn.yaml").stdout
     assert "linear: 1 to 0.001 in 5 levels" in told
-    assert "far modes are not joined" in told
-    assert "finer than data show" in told
+    assert "far modes are not connected" in told
+    assert "finer than the data resolve" in told
     assert "levels 0.251 and 0.001 are too far apart" in told
     found = json.loads(invoke("ncsn.yaml", "--json").stdout)
     (own,) = found["spec"]  # one, though three parts of the spec have it
@@ -106,8 +106,8 @@ def test_data_in_other_units_are_told_to_be_standardized():
     rng = np.random.default_rng(0)
     np.savez("far.npz", x=rng.normal(1000, 1, (100, 3)))
     told = invoke("bare.yaml", "--set", "data={use: npz, path: far.npz}").stdout
-    assert told.count("say 'standardize: true' under 'data:'") == 2
-    assert "chains begin around 0" in told
+    assert told.count("set 'standardize: true' under 'data:'") == 2
+    assert "chains start around 0" in told
     told = invoke("bare.yaml", "--set", "data={use: npz, path: far.npz, standardize: true}").stdout
     assert "standardize" not in told
 
@@ -150,7 +150,7 @@ def test_mistakes_are_told_and_nothing_is_written(words, told):
 def test_binary_data_are_refused():
     words = ["data={use: from_model, model: {use: ising, shape: [3, 3]}}", "model={use: ising, shape: [3, 3]}"]
     told = invoke("bare.yaml", *(word for change in words for word in ("--set", change)), status=2).stderr
-    assert "Gaussian noise is for real ones" in told
+    assert "Gaussian noise needs real data" in told
 
 
 def test_help_comes_without_torch():

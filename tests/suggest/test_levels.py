@@ -22,8 +22,8 @@ from ebmkit.suggest.levels import (
     ratio,
     steps_for,
     suggest,
-    variance_behind,
-    width_behind,
+    variance_after,
+    width_after,
 )
 from tests.components.oracles import generator
 
@@ -102,11 +102,11 @@ def test_the_step_leaves_the_variance_as_near_to_that_of_the_level_as_any(gamma)
         return variance / sigma**2
 
     assert behind(size) == pytest.approx(steps.variance, rel=1e-12)
-    assert behind(size) == pytest.approx(variance_behind(gamma, steps.count, size), rel=1e-12)
+    assert behind(size) == pytest.approx(variance_after(gamma, steps.count, size), rel=1e-12)
     assert 1 < steps.variance <= 1 + EXCESS
     assert min(abs(behind(s) - 1) for s in np.linspace(1e-4, 0.999, 2000)) >= steps.variance - 1 - 1e-12
     if steps.count > 5:
-        assert min(variance_behind(gamma, steps.count - 1, s) for s in np.linspace(1e-4, 0.999, 2000)) > 1 + EXCESS
+        assert min(variance_after(gamma, steps.count - 1, s) for s in np.linspace(1e-4, 0.999, 2000)) > 1 + EXCESS
 
 
 def test_the_published_step_on_cifar_10_is_found():
@@ -164,7 +164,7 @@ def test_the_width_that_is_foretold_is_that_of_chains(steps, size):
     module = NoisedMixtureModel(schedule=schedule, means=((0.0, 0.0),)).build((2,))
     sampler = AnnealedLangevin(schedule=schedule, steps_per_level=steps, step_size=size * 0.05**2, denoise=False)
     x = run_chain(sampler, module, torch.zeros(20_000, 2), generator(0)).x
-    foretold = width_behind(gamma, 6.0, 8, 1.0, steps, size) * (1 + 0.05**2)
+    foretold = width_after(gamma, 6.0, 8, 1.0, steps, size) * (1 + 0.05**2)
     assert float(x.var()) == pytest.approx(foretold, rel=0.035)
 
 
@@ -172,5 +172,5 @@ def test_steps_that_are_suggested_leave_wide_data_nearly_as_wide_as_they_are():
     found = suggest(torch.randn(2000, 2, generator=generator(0), dtype=torch.float64), image=False)
     assert 1 < found.width <= 1.1
     size = found.step_size / found.sigma_min**2
-    again = width_behind(found.ratio, found.sigma_max, found.count, found.deviation, found.steps_per_level, size)
+    again = width_after(found.ratio, found.sigma_max, found.count, found.deviation, found.steps_per_level, size)
     assert again == pytest.approx(found.width, rel=0.01)  # but for the three digits that are printed
