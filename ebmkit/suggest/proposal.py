@@ -70,7 +70,7 @@ class Proposal:
             "": f"with a ratio of {s.largest_ratio:.4g}, {SHARE:.0%} of a level's noise lies within the next level's "
             f"(technique 2; {other})",
             "steps": f"{s.steps_per_level} per level with step_size {s.step_size:g} (technique 4): samples of a "
-            f"Gaussian as wide as the data have {s.width:.2f} of its variance; {s.count * s.steps_per_level:,} in total",
+            f"Gaussian as wide as the data have {s.width:.2f} of its variance; {s.count * s.steps_per_level:,} steps",
             "weights": "lambda = sigma^2, the objective's default; our networks have technique 3, 1 / sigma, built in",
             "mean": f"train: {{ema: {EMA}}} stabilises samples (technique 5); use less for short training",
             "ve": f"{{use: ve, sigma_max: {s.sigma_max:g}, sigma_min: {s.sigma_min:g}}} is the same in continuous time",
