@@ -1,1 +1,1 @@
-"""From a run to something worth looking at."""
+"""The report of a run: page, summary picture and figures."""

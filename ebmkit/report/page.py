@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that holds all it shows."""
+"""The report of a run: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ebmkit.report.svg import draw_svg
 if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
-#: A line of YAML: what it says, with `#` in quotes or within a word; then a comment.
+#: A line of YAML: its content, in which `#` may occur in quotes or within a word; then a comment.
 _LINE = re.compile(r"""((?:[^#'"]|'[^']*'|"(?:[^"\\]|\\.)*"|(?<=\S)#)*)((?<!\S)#.*)""")
 
 
@@ -36,7 +36,7 @@ C = TypeVar("C", list[Any], dict[str, Any])
 
 
 class Result(NamedTuple):
-    """One measured number, what the spec claims of it, and whether all of that holds."""
+    """One measured value, the claims of the spec about it, and whether they all hold."""
 
     name: Markup
     value: str
@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A numbered figure. Where there is none to see, `problem` says why."""
+    """A numbered figure. If it could not be drawn, `problem` is the reason."""
 
     number: int
     title: str
@@ -56,14 +56,14 @@ class Figure(NamedTuple):
 
 
 def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
-    """The text of `report.html`. It needs nothing else, and tells nobody: its policy forbids every request.
+    """The text of `report.html`. It is self-contained, and its content security policy forbids every request.
 
-    `summary` is what `run.json` holds. What fails shows its error in its place: a page is not worth a run. The same
-    arguments give the same text.
+    `summary` is the content of `run.json`. A part that fails shows its error in its place and does not stop the run.
+    The same arguments give the same text.
     """
     environment = Environment(
         loader=PackageLoader("ebmkit.report", "template"),
-        autoescape=True,  # names, comments and messages may be a stranger's
+        autoescape=True,  # names, comments and messages are untrusted
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -97,34 +97,34 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
         commands=commands(summary),
         ways=_ways(view, summary),
         texts={
-            "As it was written": lines(_kept(view, "spec.yaml") or view.plan.tree.place.source.text),
-            "With every default, and its origin": lines(_kept(view, "resolved.yaml") or resolved_yaml(view.plan)),
-            "What it was made with": lines(lock),
+            "Spec as written": lines(_kept(view, "spec.yaml") or view.plan.tree.place.source.text),
+            "Spec with all defaults and their origins": lines(_kept(view, "resolved.yaml") or resolved_yaml(view.plan)),
+            "Lockfile": lines(lock),
         },
     )
 
 
 def lines(text: str) -> list[tuple[str, str]]:
-    """YAML line by line, each as what it says and the comment behind it."""
+    """The lines of a YAML text, each as its content and its comment."""
     matches = [(line, _LINE.fullmatch(line)) for line in Source("", text.rstrip()).lines]
     return [(match[1], match[2]) if match else (line, "") for line, match in matches]
 
 
 def _file(environment: Environment, name: str) -> Markup:
-    """A file of ours as it is."""
+    """A template file, inserted without escaping."""
     assert environment.loader is not None
     return Markup(environment.loader.get_source(environment, name)[0])
 
 
 def _kept(view: RunView, name: str) -> str | None:
-    """A file in the folder of the run. The plan of a run that is looked at again was not read from what its author
-    wrote."""
+    """The text of a file in the run folder: the plan of a run that is opened again was not read from the original
+    spec."""
     path = view.folder / name if view.folder else None
     return path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else None
 
 
 def _some(panels: list[Panel], *, wide: bool) -> list[Panel]:
-    """Figures of one height stand together."""
+    """The wide or the square panels: figures of the same height are grouped."""
     return [panel for panel in panels if panel.wide == wide]
 
 
@@ -137,7 +137,7 @@ def _figure(panel: Panel, view: RunView, number: int) -> Figure:
 
 
 def _film(view: RunView, number: int) -> list[Figure]:
-    """The figure that has a slider, if there is one."""
+    """The figure with a slider, if there is one."""
     title = "Samples over training"
     try:
         frames = draw_frames(view)
@@ -146,8 +146,8 @@ def _film(view: RunView, number: int) -> list[Figure]:
     if frames is None:
         return []
     first, last = frames.frames[0].step, frames.frames[-1].step
-    same = "in the same shades" if frames.photographs else "on the same limits"
-    caption = f"Samples at {len(frames.frames)} moments from step {first:,} to step {last:,}, all {same}."
+    same = "with the same grey scale" if frames.photographs else "with the same axis limits"
+    caption = f"Samples at {len(frames.frames)} steps from step {first:,} to step {last:,}, all {same}."
     return [Figure(number, title, caption + (" Grey: held-out data." if frames.below else ""), frames=frames)]
 
 
@@ -163,12 +163,12 @@ def _words(error: BaseException) -> str:
 
 
 def _of(kind: type[C], value: Any) -> C:
-    """The value if it is of this kind, else an empty one: `run.json` may be a stranger's, or of another version."""
+    """The value if it is of this kind, else an empty one: `run.json` is untrusted and may be of another version."""
     return value if isinstance(value, kind) else kind()
 
 
 def _facts(view: RunView, summary: dict[str, Any]) -> list[str]:
-    """When, how long, how far, and which experiment."""
+    """Start, duration, progress and hash of the experiment."""
     step, steps = summary.get("step"), summary.get("steps")
     far = f"{step:,} of {steps:,} steps" if isinstance(step, int) and isinstance(steps, int) and step < steps else None
     facts = (moment(summary.get("started")), duration_of(summary.get("seconds")), far, view.plan.hash[:8])
@@ -176,7 +176,7 @@ def _facts(view: RunView, summary: dict[str, Any]) -> list[str]:
 
 
 def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
-    """What was measured, and claims about what was not."""
+    """All measured values, and claims about values that were not measured."""
     measured = _of(dict, summary.get("results"))
     results = []
     for name in dict.fromkeys([*measured, *(claim.metric for claim in view.plan.spec.expect)]):
@@ -184,7 +184,7 @@ def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
         claims = [claim for claim in view.plan.spec.expect if claim.metric == name]
         met = all(is_met(claim, value) for claim in claims) if claims and isinstance(value, int | float) else None
         shown = f"{value:.5g}" if isinstance(value, int | float) else "not measured" if value is None else str(value)
-        # A long name may be broken behind its underscores.
+        # A long name may be broken after its underscores.
         results.append(
             Result(Markup("_<wbr>").join(name.split("_")), shown, " and ".join(map(claim_in_words, claims)), met)
         )
@@ -192,18 +192,18 @@ def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
 
 
 def _ways(view: RunView, summary: dict[str, Any]) -> dict[str, str]:
-    """What one may want to type next."""
+    """Useful next commands."""
     if view.folder is None:
         return {}
     folder = shlex.quote(str(view.folder))
     for loaded in view.plan.plugins:
-        if isinstance(loaded.plugin.target, Path):  # a file that was named on the command line, and must be again
+        if isinstance(loaded.plugin.target, Path):  # a file named on the command line must be named again
             folder += f" --plugin {shlex.quote(str(loaded.plugin.target))}"
     finished = summary.get("status") == "finished"
     return {
-        **({} if finished else {"Go on with it": f"ebmkit resume {folder}"}),
-        **({"Draw from the model": f"ebmkit sample {folder} -n 1000 --out samples.npz"} if view.can_sample else {}),
-        **({"Write its chains for arviz": f"ebmkit sample {folder} --out draws.json"} if view.draws else {}),
-        **({"Make it again, and compare": f"ebmkit reproduce {folder}"} if finished else {}),
-        "Write this page anew": f"ebmkit report {folder}",
+        **({} if finished else {"Continue the run": f"ebmkit resume {folder}"}),
+        **({"Draw samples": f"ebmkit sample {folder} -n 1000 --out samples.npz"} if view.can_sample else {}),
+        **({"Export chains for arviz": f"ebmkit sample {folder} --out draws.json"} if view.draws else {}),
+        **({"Repeat the run and compare": f"ebmkit reproduce {folder}"} if finished else {}),
+        "Write this report again": f"ebmkit report {folder}",
     }

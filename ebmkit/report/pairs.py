@@ -1,4 +1,4 @@
-"""Given states beside what was made of them, on one page."""
+"""A picture of given states next to the states made from them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.run_view import RunView
 
-WIDTH, MARGIN, HEAD, DPI = 8.8, 0.6, 0.95, 150  # inches, and dots of one
+WIDTH, MARGIN, HEAD, DPI = 8.8, 0.6, 0.95, 150  # inches, and dots per inch
 SIDE = (WIDTH - 2.4 * MARGIN) / 2
-#: Points that are shown; and of those that were given, as many as lines can be told apart.
+#: Maximum numbers of points, and of lines from given points.
 POINTS, LINES = 2000, 300
-#: What is not known, among shades of grey.
+#: Colour of unknown pixels, distinct from grey.
 UNKNOWN = (0.53, 0.72, 0.77)
 
 
 def draw_pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) -> bytes:
-    """States `(N, *event)` that were given, known where the mask is true, and as many as there are that were made of
-    them, in turn, as PNG. Without a mask what was given has noise."""
+    """Given states `(N, *event)`, known where the mask is true, and the states made from them in cyclic order, as PNG.
+    Without a mask, the given states are noisy."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     given, made = given.cpu().double(), made.cpu().double()
     rows = torch.arange(len(made)) % len(given)
     known = None if mask is None else (mask if mask.dim() == given.dim() else mask.expand_as(given)).cpu()[rows]
-    names = ("Given, with noise", "Denoised") if mask is None else ("Known", "With the rest drawn")
+    names = ("Given, with noise", "Denoised") if mask is None else ("Known", "Completed")
     picture = io.BytesIO()
     with plain_matplotlib():
         height = HEAD + SIDE + MARGIN
@@ -43,7 +43,7 @@ def draw_pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) 
         canvas = FigureCanvasAgg(figure)  # no pyplot: its figures are global
         place: dict[str, Any] = {"x": MARGIN / WIDTH, "va": "center"}
         figure.text(y=1 - 0.3 / height, s=view.plan.spec.name, fontsize=14, fontweight="bold", color=INK, **place)
-        words = f"{len(made):,} states made of {len(given):,} given"
+        words = f"{len(made):,} states made from {len(given):,} given"
         figure.text(y=1 - 0.53 / height, s=words, fontsize=8.5, color=FAINT, **place)
         axes = _axes(figure, names, height)
         if images.shape(view.event):
@@ -64,11 +64,11 @@ def _axes(figure: Figure, names: tuple[str, str], height: float) -> list[Any]:
 
 
 def _images(axes: list[Any], view: RunView, given: Tensor, known: Tensor | None, made: Tensor) -> None:
-    """Two grids in the same order; what is not known has a colour of its own."""
+    """Two grids in the same order; unknown pixels have a separate colour."""
     low, high = images.shades(view, made)
     before, after = (images.tiles(view, x, low, high).copy() for x in (given, made))
     if known is not None:
-        # As an image of its own, which is 1 where all channels are unknown.
+        # Drawn as an image that is 1 where all channels are unknown.
         hidden = (~known).double()
         there = images.tiles(view, hidden, 0.0, 1.0)[..., :3].min(-1) > 0
         before[there, :3] = [round(255 * part) for part in UNKNOWN]
@@ -78,11 +78,11 @@ def _images(axes: list[Any], view: RunView, given: Tensor, known: Tensor | None,
 
 
 def _points(axes: list[Any], view: RunView, given: Tensor, known: Tensor | None, made: Tensor) -> None:
-    """The first two coordinates over the data; a single one over its place in the file. A point of which one of them
-    is known is a line."""
+    """The first two coordinates over the data; a single coordinate over its position in the file. A point with one
+    known coordinate is a line."""
     x, y = given.flatten(1)[:POINTS], made.flatten(1)[:POINTS]
     seen = None if known is None else known.flatten(1)[:POINTS]
-    if x.shape[1] == 1:  # over its place in the file
+    if x.shape[1] == 1:  # over its position in the file
         x, y = (torch.cat([values, torch.arange(len(values)).unsqueeze(1).double()], 1) for values in (x, y))
         seen = None if seen is None else torch.cat([seen, torch.ones_like(seen)], 1)
     data = view.data("test")
@@ -104,7 +104,7 @@ def _points(axes: list[Any], view: RunView, given: Tensor, known: Tensor | None,
             left.axvline(at, color=SAMPLES, linewidth=0.7, alpha=0.25)
         for at in set(x[second, 1][:LINES].tolist()):
             left.axhline(at, color=SAMPLES, linewidth=0.7, alpha=0.25)
-    names = [coordinate(view.event, index) for index in range(min(2, prod(view.event)))] + ["place in the file"]
+    names = [coordinate(view.event, index) for index in range(min(2, prod(view.event)))] + ["position in the file"]
     both = torch.cat([x, y]) if seen is None else y
     rim = 0.05 * (both.amax(0) - both.amin(0)).clamp(min=1e-9)
     low, high = (both.amin(0) - rim).tolist(), (both.amax(0) + rim).tolist()

@@ -1,4 +1,4 @@
-"""Where a run comes from, in words: from what `run.json` and `lock.yaml` hold. Both may be a stranger's."""
+"""The provenance of a run as text, from `run.json` and `lock.yaml`. Both files are untrusted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ebmkit.language.text import parse
 
 
 def provenance(summary: dict[str, Any], lock: str) -> dict[str, str]:
-    """Words by subject; what is not known is left out."""
+    """Facts by subject; unknown ones are left out."""
     locked, trouble = _locked(lock)
     packages, git = _mapping(locked.get("packages")), _mapping(locked.get("git"))
     known = {
@@ -35,7 +35,7 @@ def provenance(summary: dict[str, Any], lock: str) -> dict[str, str]:
 
 
 def commands(summary: dict[str, Any]) -> list[str]:
-    """What was typed: once, and again for every time that the run was resumed."""
+    """The command of the run, and one for every time it was resumed."""
     sessions = summary.get("sessions")
     typed = [_mapping(session).get("command") for session in sessions] if isinstance(sessions, list) else []
     typed = typed or [summary.get("command")]
@@ -61,7 +61,7 @@ def duration_of(seconds: Any) -> str | None:
 
 
 def _locked(lock: str) -> tuple[dict[str, Any], str | None]:
-    """What the lock says, or why it cannot be read. It is read as carefully as a spec."""
+    """The content of the lockfile, or the reason why it cannot be read. It is parsed with the limits of a spec."""
     try:
         return _mapping(parse(Source("lock.yaml", lock)).plain()), None
     except (EbmkitError, Mistakes) as error:

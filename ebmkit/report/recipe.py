@@ -1,4 +1,4 @@
-"""An experiment in one line."""
+"""A one-line summary of an experiment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def recipe(view: RunView) -> list[str]:
-    """The components that matter, in the order in which they act."""
+    """The main components, in the order in which they act."""
     spec, sampler = view.plan.spec, view.plan.chain_sampler
     return [
         *([spec.data.component_name] if spec.data else []),

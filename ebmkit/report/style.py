@@ -1,4 +1,4 @@
-"""One look for all pictures, on a light page and on a dark one."""
+"""The common style of all figures, on light and dark pages."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 INK, FAINT, RULE, PAPER = "#1f2937", "#667080", "#d1d5db", "#ffffff"
-#: The same things have the same colours in every panel.
+#: Colours have the same meaning in every panel.
 DATA, SAMPLES, EXACT, LOSS = "#2563a8", "#d9622b", "#0f857a", INK
-#: Chains beside each other.
+#: Colours of parallel chains.
 CHAINS = (SAMPLES, "#7f3512", "#b0851f", "#a04a78")
 GOOD, BAD = "#15803d", "#b91c1c"
-#: From likely (dark) to unlikely (paper).
+#: From probable (dark) to improbable (paper).
 ENERGY = ("#10243f", "#1c4f7c", "#3f86a8", "#86b8c4", "#c9dfe0", "#eef4f3", "#fdfdfc")
 
-#: What each of them becomes on a dark page, under the name that the page knows it by.
+#: Names of colours in the page, with their values on a light and on a dark page.
 THEME = {
     "ink": (INK, "#e6e8eb"),
     "faint": (FAINT, "#9aa4b2"),
@@ -33,9 +33,9 @@ THEME = {
 
 
 def night() -> str:
-    """A colour matrix for what is drawn in pixels: light becomes dark and keeps its hue, white becomes the dark paper.
+    """A colour matrix for raster images: light becomes dark and keeps its hue, white becomes the dark paper.
 
-    With the rotation M of all hues by half a turn, a colour x becomes paper + s M (1 - x).
+    With the rotation M of all hues by 180 degrees, a colour x becomes paper + s M (1 - x).
     """
     rotation = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
     strength = 0.92
@@ -49,18 +49,18 @@ def night() -> str:
 
 @contextmanager
 def plain_matplotlib() -> Iterator[None]:
-    """matplotlib as it comes, whatever the user's `matplotlibrc` says."""
+    """matplotlib with its defaults, regardless of the user's `matplotlibrc`."""
     import matplotlib
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text: it can be searched, and read aloud
+        matplotlib.rcParams["svg.fonttype"] = "none"  # keep text as text, for search and screen readers
         matplotlib.rcParams["svg.hashsalt"] = "ebmkit"  # the same figure has the same ids
         yield
 
 
 def tidy(axes: Any, title: str = "") -> None:
-    """A title on the left, thin frames, quiet ticks."""
+    """Apply the style to axes: title on the left, thin frames, faint ticks."""
     axes.set_title(title, loc="left", fontsize=10, color=INK, pad=6)
     axes.tick_params(labelsize=7.5, colors=FAINT, length=2.5, width=0.6)
     for side in axes.spines.values():
@@ -72,8 +72,8 @@ def tidy(axes: Any, title: str = "") -> None:
 def small_axes(
     axes: Any, rows: int, columns: int, gap: tuple[float, float], room: tuple[float, float] = (0.0, 0.0)
 ) -> list[Any]:
-    """Axes side by side in place of `axes`, row by row; `gap` is what lies between them, in widths and heights, and
-    `room` what is left free on the left and on the right."""
+    """A grid of small axes in place of `axes`, row by row; `gap` is the space between them, in widths and heights, and
+    `room` the free space on the left and on the right."""
     axes.set_axis_off()
     across, up = gap
     width, height = (1 - sum(room)) / (columns + (columns - 1) * across), 1 / (rows + (rows - 1) * up)
@@ -87,7 +87,7 @@ def small_axes(
 
 
 def legend(axes: Any, markerscale: float = 1) -> None:
-    """Above the axes, opposite the title, where it hides nothing."""
+    """A legend above the axes, opposite the title, where it hides nothing."""
     place = {"loc": "lower right", "bbox_to_anchor": (1.01, 0.99), "borderaxespad": 0.2, "frameon": False, "ncols": 4}
     look = {"fontsize": 7.5, "labelcolor": INK, "columnspacing": 1.2, "handlelength": 1.2}
     if axes.get_legend_handles_labels()[0]:
@@ -95,20 +95,20 @@ def legend(axes: Any, markerscale: float = 1) -> None:
 
 
 def legend_within(axes: Any, lines: Any) -> None:
-    """In the corner where it hides least, for more words than there may be room for above the axes."""
+    """A legend in the corner where it hides least, for text that may not fit above the axes."""
     place = {"loc": "best", "facecolor": PAPER, "edgecolor": "none", "framealpha": 0.7}
     axes.legend(handles=lines, fontsize=7.5, labelcolor=INK, handlelength=1.2, **place)
 
 
 def corner(axes: Any, words: str, *, right: bool = False) -> None:
-    """Small words in an upper corner of the axes: what they show."""
+    """Small text in an upper corner of the axes."""
     place = {"transform": axes.transAxes, "va": "top", "ha": "right" if right else "left"}
     paper = {"facecolor": PAPER, "alpha": 0.6, "linewidth": 0, "pad": 1}
     axes.text(0.98 if right else 0.02, 0.96, words, fontsize=7.5, color=INK, bbox=paper, **place)
 
 
 def label(axes: Any, words: str, color: str = FAINT) -> None:
-    """Small words in the lower right corner of the axes."""
+    """Small text in the lower right corner of the axes."""
     paper = {"facecolor": PAPER, "alpha": 0.7, "linewidth": 0, "pad": 1.5}
     place = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
     axes.text(0.98, 0.02, words, fontsize=7.5, color=color, bbox=paper, **place)

@@ -1,4 +1,4 @@
-"""All panels of a run on one page."""
+"""The summary picture: all main panels of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS, DPI = 6, 150
 
 
 def draw_summary(view: RunView) -> bytes:
-    """The page as PNG. A panel that fails says so in its place: a picture is not worth a run."""
+    """The picture as PNG. A panel that fails shows its error in its place and does not stop the run."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -46,8 +46,8 @@ def draw_summary(view: RunView) -> bytes:
 
 
 def _rows(panels: list[Panel]) -> list[tuple[list[tuple[Panel, int]], float]]:
-    """Panels with the columns each takes, row by row: squares first, then wide ones, the first beside the last squares
-    where those leave room."""
+    """Panels with the columns of each, row by row: squares first, then wide ones, the first of them next to the last
+    squares if there is room."""
     squares = [(panel, 2) for panel in panels if not panel.wide]
     wides = [panel for panel in panels if panel.wide]
     rows = [(squares[first : first + 3], SQUARE) for first in range(0, len(squares), 3)]
@@ -66,7 +66,7 @@ def _draw(panel: Panel, axes: Any, view: RunView) -> None:
         panel.draw(axes, view)
         tidy(axes, panel.title)
         for drawn in [axes, *figure.axes[len(others) :]]:
-            drawn.draw(figure.canvas.get_renderer())  # formulas in labels, for one, fail only now
+            drawn.draw(figure.canvas.get_renderer())  # some errors, such as in formulas of labels, appear only now
     except (Exception, SystemExit) as error:
         for added in figure.axes[len(others) :]:
             added.remove()
@@ -77,12 +77,12 @@ def _draw(panel: Panel, axes: Any, view: RunView) -> None:
 
 
 def _literally(words: str) -> str:
-    """Words in which no formula is looked for; one of those may be what failed."""
+    """Text without formulas, since a formula may be what failed."""
     return words.replace("$", r"\$")
 
 
 def _head(figure: Any, view: RunView, height: float) -> None:
-    """Name and recipe on the left, the number that matters on the right."""
+    """Name and recipe on the left, the main result on the right."""
     spec = view.plan.spec
     left, right, first, second = MARGIN / WIDTH, 1 - MARGIN / WIDTH, 1 - 0.3 / height, 1 - 0.53 / height
     figure.text(left, first, spec.name, fontsize=14, fontweight="bold", color=INK, va="center")

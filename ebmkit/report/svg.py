@@ -1,4 +1,4 @@
-"""A panel as SVG that can stand in a page beside others: in the page's colours, and with names of its own."""
+"""A panel as SVG for a page with several figures: in the page's colours, and with unique ids."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.run_view import RunView
 
-#: Inches. Drawn so small that the letters can be read when a telephone shrinks the figure to its width.
+#: Inches. Small enough that text is legible when a phone shrinks the figure to its width.
 WIDTH, SQUARE, WIDE = 4.1, 3.95, 2.5
-#: Of the parts that are drawn in pixels.
+#: Resolution of the parts that are rasterised.
 DPI = 200
-#: Beyond so many pieces, pixels are smaller than paths.
+#: Number of paths above which a raster image is smaller.
 PIECES = 300
 
 _COLORS = {light: f"var(--{name})" for name, (light, _) in THEME.items()} | {"#000000": "var(--ink)"}
@@ -30,7 +30,7 @@ _PICTURE = "picture"
 
 
 def draw_svg(panel: Panel, view: RunView, prefix: str) -> tuple[str, str]:
-    """The markup of a figure whose ids all begin with `prefix`, and its caption. The same view gives the same bytes."""
+    """The markup of a figure whose ids begin with `prefix`, and its caption. The same view gives the same bytes."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -51,7 +51,7 @@ def draw_svg(panel: Panel, view: RunView, prefix: str) -> tuple[str, str]:
 
 
 def _prepare(figure: Any) -> None:
-    """Pixels for what has too many pieces; a mark on what is a picture already, since pictures have no dark side."""
+    """Rasterise artists with too many paths, and mark images, whose colours do not change on a dark page."""
     import numpy as np
     from matplotlib.collections import Collection, PathCollection
     from matplotlib.contour import ContourSet
@@ -66,7 +66,7 @@ def _prepare(figure: Any) -> None:
 
 
 def _adopted(root: Element, prefix: str) -> str:
-    """The tree as part of a page: no namespaces, no styles that would reach others, colours by name, ids of its own."""
+    """The tree as part of a page: no namespaces, no styles that would affect others, named colours, unique ids."""
     for parent in list(root.iter()):
         for child in list(parent):
             if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
@@ -79,7 +79,7 @@ def _adopted(root: Element, prefix: str) -> str:
             element.set(name, _own(name, value, prefix))
         if element.tag == "image":
             element.set("class", "picture" if attributes["id"].startswith(_PICTURE) else "pixels")
-    for size in ("width", "height"):  # the page decides; the view box keeps the form
+    for size in ("width", "height"):  # set by the page; the view box keeps the aspect ratio
         del root.attrib[size]
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -197,7 +197,7 @@ def test_a_run_of_which_little_is_known_has_a_page_too(event):
     odd = {"warnings": 7, "results": [1], "sessions": "x", "step": "y", "steps": None, "seconds": -1, "started": 5}
     text = Page(write_report(view, odd, "not: [a lock")).text
     assert "There is nothing to draw yet." in text
-    assert "Nothing was measured." in text
+    assert "There are no results." in text
     assert "lock cannot be read:" in text
 
 
@@ -256,7 +256,7 @@ def test_samples_over_training_are_played_from_the_first_to_the_last(tmp_path, e
     (frame,) = [attributes for _, attributes in found.elements if attributes.get("id") == "frame"]
     assert frame["src"] == [attributes for _, attributes in found.elements if "data-words" in attributes][-1]["src"]
     assert f'class="screen {kind}"' in text
-    assert figures(text)["Samples over training"][1].startswith("Samples at 4 moments from step 20 to step 3,000")
+    assert figures(text)["Samples over training"][1].startswith("Samples at 4 steps from step 20 to step 3,000")
 
 
 def test_frames_differ_where_samples_do_and_say_what_lies_outside(tmp_path):

@@ -151,7 +151,7 @@ def test_traces_are_the_draws_thinned_and_a_colour_a_chain(axes):
         for drawn_line, chain in zip(strip.lines, expected, strict=False):
             assert np.allclose(drawn_line.get_ydata(), chain[::3], atol=1e-6)
             assert drawn_line.get_xdata()[1] == 4
-    assert words.startswith("One in 3 of 1,000 draws of 4 of 6 chains, a colour each.")
+    assert words.startswith("One in 3 of 1,000 draws of 4 of 6 chains, one colour each.")
     means = ", ".join(f"{mean:.4g}" for mean in view.draws.x[:4, :, 0].double().mean(1))
     assert f"x[0] {means};" in words
 
@@ -196,7 +196,7 @@ def test_figures_of_few_coordinates_are_dots_with_their_numbers(axes):
     worst, where = view.mixing.largest("rhat")
     assert f"at most {worst:.4f} ({where})" in words
     per_thousand = 1000 * float(of.ess_bulk.min()) / (4 * view.draws.evaluations)
-    assert f"A thousand evaluations of the energy bring {per_thousand:.4g}." in words
+    assert f"Per 1,000 energy evaluations: {per_thousand:.4g}." in words
     wrong = [drawn for drawn in left.lines if drawn.get_color() == BAD and len(drawn.get_xdata()) == 1]
     assert len(wrong) == sum(float(part) > 1.01 for part in [*of.rhat, view.mixing.energy.rhat])
     assert right.get_xlim()[0] == 0

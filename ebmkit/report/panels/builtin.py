@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
 
-@hookimpl(trylast=True)  # of the hook's implementations pluggy lists these first, whenever they are registered
+@hookimpl(trylast=True)  # pluggy then lists these first, whenever they are registered
 def ebmkit_report_panels(view: RunView) -> list[Panel]:
-    """What ebmkit itself can show of this run."""
+    """The built-in panels of this run."""
     panels = []
     if images.shape(view.event):
         panels += images.panels(view)

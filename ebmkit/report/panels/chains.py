@@ -1,4 +1,4 @@
-"""Panels of the chains that made the samples: what their steps saw, averaged over the chains."""
+"""Panels of the chains that made the samples: statistics of their steps, averaged over chains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Trace(NamedTuple):
-    """How one of the traces is shown."""
+    """Title, axis label and caption of a trace."""
 
     title: str
     axis: str
@@ -24,12 +24,12 @@ TRACES = {
     "gradient_norm": Trace("v along the chains", "v", "v, the norm of dE/dx averaged over the chains"),
     "energy": Trace("Energy along the chains", "energy", "Mean energy"),
     "acceptance": Trace("Acceptance along the chains", "accepted", "Probability of accepting a proposal"),
-    "divergence": Trace("Divergences along the chains", "diverged", "Share of proposals with energies out of bounds"),
+    "divergence": Trace("Divergences along the chains", "diverged", "Share of divergent proposals"),
 }
 
 
 def panels(view: RunView) -> list[Panel]:
-    """One for each trace that the sampler leaves. Of long chains more is known (see `traces.py`)."""
+    """One panel for each trace that the sampler reports. For long chains see `traces.py`."""
     if view.draws is not None:
         return []
     return [
@@ -40,7 +40,7 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def draw_trace(axes: Any, view: RunView, name: str) -> str:
-    """One number a step of the chains."""
+    """One value per step of the chains."""
     values = view.traces[name].cpu().double()
     axes.plot(range(1, len(values) + 1), values, color=SAMPLES, linewidth=1.1)
     axes.set(xlabel="step of the chain", ylabel=TRACES[name].axis, xlim=(0, len(values)))

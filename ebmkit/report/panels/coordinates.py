@@ -1,4 +1,4 @@
-"""Which coordinates of a state are shown where not all can be."""
+"""Choice of the coordinates to show if there are too many."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def chosen(view: RunView, most: int) -> list[int]:
-    """Of flattened states all coordinates, if there are few; else those that mix most slowly, or the first."""
+    """All coordinates of flattened states if there are few; else those that mix most slowly, or the first."""
     import torch
 
     count = prod(view.event)
@@ -25,7 +25,7 @@ def chosen(view: RunView, most: int) -> list[int]:
 
 
 def which(view: RunView, most: int) -> str:
-    """The same in words, with a blank behind them; nothing where all are shown, or the mean of all."""
+    """A description of the choice, followed by a space; empty if all are shown, or the mean of all."""
     count = prod(view.event)
     if count <= most or is_discrete(view):
         return ""
@@ -33,13 +33,13 @@ def which(view: RunView, most: int) -> str:
 
 
 def is_discrete(view: RunView) -> bool:
-    """Whether a state is made of units that have two values."""
+    """Whether a state consists of two-valued units."""
     return view.plan.spec.model.space in ("binary", "spin")
 
 
 def quantities(view: RunView, most: int) -> dict[str, Tensor]:
-    """What long chains are followed by, each `(chains, draws)` in float64: coordinates, or the mean of all units where
-    those only flip; and the energy."""
+    """Quantities shown for long chains, each `(chains, draws)` in float64: coordinates, or the mean of all units if
+    there are many discrete ones; and the energy."""
     assert view.draws is not None
     x = view.draws.x.flatten(2)
     if is_discrete(view) and x.shape[2] > most:

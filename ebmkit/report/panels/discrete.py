@@ -1,4 +1,4 @@
-"""Panels of models of units with two values: how often units are on, and how often few of them are in each state."""
+"""Panels of models of two-valued units: means of units and, if there are few units, probabilities of states."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.run_view import RunView
 
-#: Units of which every state is shown, and units that have their names written below them.
+#: Maximum numbers of units for which every state is shown, and for which units are labelled.
 STATES, NAMED = 5, 16
 
 
 def panels(view: RunView) -> list[Panel]:
-    """Means of units, and where those are few the probabilities of all their states."""
+    """Means of units and, if there are few units, the probabilities of all states."""
     if not view.can_sample:
         return []
     found = [Panel("units", "Unit means", draw_units, wide=True)]
@@ -30,7 +30,7 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def draw_units(axes: Any, view: RunView) -> str:
-    """A dot a unit with two standard errors, and a line where the mean ought to be."""
+    """One dot per unit with two standard errors, and a line at the exact mean."""
     import torch
 
     x = view.samples(view.plan.spec.samples).flatten(1).cpu().double()
@@ -74,7 +74,7 @@ def draw_units(axes: Any, view: RunView) -> str:
 
 
 def draw_states(axes: Any, view: RunView) -> str:
-    """A bar a state, and a line where it ought to end."""
+    """One bar per state, and a line at the exact probability."""
     import torch
 
     from ebmkit.maths.enumeration import numbers
@@ -97,7 +97,7 @@ def draw_states(axes: Any, view: RunView) -> str:
     )
     return (
         f"Share of {len(x):,} samples in each of {count} states, written as the lower (0) and higher (1) values of "
-        f"their units{': ' if listed else ''}{listed}. Half the sum of all differences from exp(-E) / Z is "
+        f"their units{': ' if listed else ''}{listed}. The total variation distance from exp(-E) / Z is "
         f"{number(float((share - p).abs().sum() / 2))}."
     )
 
@@ -109,7 +109,7 @@ def _values(view: RunView) -> tuple[float, float]:
 
 
 def _probabilities(view: RunView) -> Tensor:
-    """Of all states, in order."""
+    """Probabilities of all states, in order."""
     from ebmkit.maths.enumeration import log_weights
 
     like = view.samples(1)
@@ -117,7 +117,7 @@ def _probabilities(view: RunView) -> Tensor:
 
 
 def _exact_means(view: RunView) -> tuple[Tensor | None, str]:
-    """By enumeration if that is possible, or over exact draws; and in words."""
+    """Exact means by enumeration if possible, or means of exact draws; and a label for them."""
     import torch
 
     from ebmkit.maths.enumeration import ENUMERABLE, states
@@ -132,7 +132,7 @@ def _exact_means(view: RunView) -> tuple[Tensor | None, str]:
 
 
 def _errors(view: RunView, x: Tensor) -> Tensor:
-    """The standard errors of the means; draws of one chain know of each other."""
+    """The standard errors of the means, corrected for autocorrelation in long chains."""
     from ebmkit.diagnostics.mcse import mcse_mean
 
     if view.draws is not None:

@@ -1,4 +1,4 @@
-"""The panel of energies: how the model rates data, what it makes, and where its chains begin."""
+"""The panel of energies: those of data, samples and initial states of chains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.run_view import RunView
 
-#: Of each group. Enough for a smooth histogram, and quick even where an energy is a deep network.
+#: Points per group: enough for a smooth histogram, and fast even for a deep network.
 POINTS = 2000
 BINS = 80
 LOOKS = {
@@ -28,15 +28,15 @@ LOOKS = {
 
 
 def panels(view: RunView) -> list[Panel]:
-    """One, where the model has an energy and there is something to rate."""
+    """One panel, if the model has an energy and there are data or samples."""
     if view.has_energy and (view.can_sample or view.data("test") is not None):
         return [Panel("energies", "Energies", draw_energies, wide=True)]
     return []
 
 
 def draw_energies(axes: Any, view: RunView) -> str:
-    """A histogram a group. Noise may lie so far out that it would leave no room for the rest: then the axes show the
-    rest, and a small picture in the corner all."""
+    """One histogram per group. If the energies of noise are so high that they would leave no room for the rest, the
+    axes show the rest and an inset shows everything."""
     import numpy as np
 
     groups = {name: view.energy(x).cpu().double().numpy() for name, x in _groups(view)}
@@ -65,7 +65,7 @@ def draw_energies(axes: Any, view: RunView) -> str:
 
 
 def _in_the_corner(axes: Any, groups: dict[str, ndarray], low: float, high: float) -> None:
-    """All of it, so high that the noise is seen; the rest is narrow there, and leaves at the top."""
+    """An inset with everything, scaled to the noise; the narrow peaks of the rest are cut off at the top."""
     corner = axes.inset_axes((0.6, 0.45, 0.385, 0.43))
     tallest = _histograms(corner, groups, low, high)["chain starts"]
     tidy(corner)
@@ -75,7 +75,7 @@ def _in_the_corner(axes: Any, groups: dict[str, ndarray], low: float, high: floa
 
 
 def _groups(view: RunView) -> Iterator[tuple[str, Tensor]]:
-    """The same things as in the other panels, and as noise the points at which chains begin."""
+    """The groups of the other panels, and the initial states of chains as noise."""
     train = view.data("train") if view.plan.spec.stages else None
     for name, points in (("training data", train), ("held-out data", view.data("test"))):
         if points is not None:
@@ -88,14 +88,14 @@ def _groups(view: RunView) -> Iterator[tuple[str, Tensor]]:
 
 
 def _histograms(axes: Any, groups: dict[str, ndarray], low: float, high: float) -> dict[str, float]:
-    """All on one range, and each of area one, as far as it lies in the range. Returns how tall they are."""
+    """Histograms on one range, each normalised to area one over all its values. Returns their heights."""
     import numpy as np
 
     tallest = {}
     width = max(high - low, 1e-6)
     for name, values in groups.items():
         color, line = LOOKS[name]
-        # Not `density`: that would blow up a part to area one.
+        # Not `density`: that would normalise the visible part to area one.
         weights = np.full(len(values), BINS / width / len(values))
         bins = {"bins": BINS, "range": (low, low + width), "weights": weights, "color": color}
         if name != "training data":  # a second area over that of the held-out data would hide it

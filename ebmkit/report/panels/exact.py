@@ -1,4 +1,4 @@
-"""Exact draws, against which samples are held."""
+"""Exact draws, with which samples are compared."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
 POINTS = 10_000
-#: In all of them, so that images do not fill the memory.
+#: Maximum number of values in all draws, so that images do not fill the memory.
 NUMBERS = 1 << 24
 
 
 def has_exact(view: RunView) -> bool:
-    """Whether the law that a sampling experiment samples can be drawn from directly."""
+    """Whether the target of a sampling experiment can be sampled directly."""
     spec = view.plan.spec
     return "sample_exact" in spec.model.offers and not spec.stages and temperature(view) == 1
 
@@ -33,5 +33,5 @@ def exact_draws(view: RunView, most: int = POINTS) -> Tensor:
 
 
 def temperature(view: RunView) -> float:
-    """T of the law exp(-E/T) that chains sample."""
+    """T of the distribution exp(-E/T) that chains sample."""
     return float(getattr(view.plan.chain_sampler, "temperature", 1.0))

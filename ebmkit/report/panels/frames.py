@@ -1,4 +1,4 @@
-"""Samples over training: one small picture for each moment at which the run kept some."""
+"""Samples over training: one small picture for each step at which the run saved samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.run_view import RunView
 
-#: More would make the page heavy, and neighbours look alike.
+#: Maximum number of pictures; more would make the page large and differ little.
 MOST = 20
 POINTS = 500
 BINS = 40
@@ -36,20 +36,20 @@ class Frame(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """From the first moment to the last, all on the same limits."""
+    """Pictures in order of steps, all with the same limits."""
 
     frames: list[Frame]
-    #: The data, to lie below each of them.
+    #: The data, shown below each picture.
     below: bytes | None
-    #: Photographs look the same on a dark page, drawings do not.
+    #: Photographs do not change colours on a dark page, drawings do.
     photographs: bool
 
 
 def draw_frames(view: RunView) -> Frames | None:
-    """What the folder of the run holds, or None where there are not two moments to compare, or no way to draw them."""
+    """Pictures of the samples in the run folder, or None if there are fewer than two steps or they cannot be drawn."""
     moments = _moments(view.folder) if view.folder else {}
     if moments and view.can_sample:
-        moments[view.step] = None  # the samples of the end
+        moments[view.step] = None  # the final samples
     if len(moments) < 2:
         return None
     steps = sorted(moments)
@@ -120,7 +120,7 @@ def _histogram(view: RunView, samples: dict[int, Tensor]) -> Draw:
     import numpy as np
 
     bins: dict[str, Any] = {"bins": BINS, "range": line.limits(view), "density": True}
-    # The same height for all, or their growth could not be seen.
+    # The same height for all, so that changes are visible.
     tallest = max(float(np.histogram(points.flatten(), **bins)[0].max()) for points in samples.values())
 
     def draw(axes: Any, points: Tensor, color: str) -> None:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
 SIDE = 8
-#: As many as say what is usual; data may lie in a file that is larger than the memory.
+#: Number of points for statistics; the data file may be larger than the memory.
 POINTS = 2000
-#: Coordinates of pairs of images that are compared: a few seconds.
+#: Maximum number of coordinate comparisons between images: a few seconds.
 WORK = 1 << 33
 
 
 def shape(event: Event) -> tuple[int, int, int] | None:
-    """Channels, height and width, where an event can be seen as an image."""
+    """Channels, height and width, if an event can be shown as an image."""
     if len(event) == 2 and min(event) > 1:
         return 1, event[0], event[1]
     if len(event) == 3 and event[0] in (1, 3):
@@ -35,7 +35,7 @@ def shape(event: Event) -> tuple[int, int, int] | None:
 
 
 def panels(view: RunView) -> list[Panel]:
-    """Grids of what there is."""
+    """Grids of data, exact draws and samples, if they exist."""
     found = []
     if view.data("test") is not None:
         found.append(Panel("data", "Held-out data", draw_data))
@@ -51,25 +51,25 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def draw_data(axes: Any, view: RunView) -> str:
-    """Images that the model has not seen."""
+    """Images that were not used in training."""
     points = view.data("test")
     assert points is not None
     return _grid(axes, view, points)
 
 
 def draw_exact(axes: Any, view: RunView) -> str:
-    """Images that chains should reach."""
+    """Exact draws, the target of the chains."""
     return _grid(axes, view, exact_draws(view, POINTS))
 
 
 def draw_samples(axes: Any, view: RunView) -> str:
-    """Images that the model made; of long chains, from all along them."""
+    """Samples of the model; for long chains, from all parts of the chains."""
     count = view.plan.spec.samples
     return _grid(axes, view, view.samples(count), view.samples(min(SIDE * SIDE, count)))
 
 
 def draw_moments(axes: Any, view: RunView) -> str:
-    """Over all samples, and below over as many exact draws where there are some."""
+    """Moments over samples and, below, over exact draws if there are any."""
     groups = {"samples": view.samples(min(POINTS, view.plan.spec.samples)).cpu().double()}
     if has_exact(view):
         groups["exact draws"] = exact_draws(view, POINTS).double()
@@ -77,7 +77,7 @@ def draw_moments(axes: Any, view: RunView) -> str:
     for small, ((what, name), picture) in zip(
         small_axes(axes, len(groups), 2, gap=(0.05, 0.25)), moments.items(), strict=True
     ):
-        # Not from the least to the most of them: chance alone would then be painted black and white.
+        # Not from the minimum to the maximum, which would stretch random variation to black and white.
         low, high = shades(view, groups["samples"])
         if what == "std":
             low, high = 0.0, (high - low) / 2
@@ -86,14 +86,12 @@ def draw_moments(axes: Any, view: RunView) -> str:
     ranges = [
         f"{what} of {name} {number(float(x.min()))} to {number(float(x.max()))}" for (what, name), x in moments.items()
     ]
-    return (
-        f"Lowest and highest: {'; '.join(ranges)}. Means are shaded as images are, deviations from 0 to half of that."
-    )
+    return f"Ranges: {'; '.join(ranges)}. Means have the grey scale of images, deviations one from 0 to half its range."
 
 
 def draw_neighbours(axes: Any, view: RunView) -> str:
-    """Pairs of a sample and the training image that is nearest to it: of the first samples, and of those that are
-    nearest of all, so that copies cannot hide."""
+    """Pairs of a sample and its nearest training image: for the first samples, and for those with the smallest
+    distances, so that copies are found."""
     import torch
 
     train, test = view.data("train"), view.data("test")
@@ -103,7 +101,7 @@ def draw_neighbours(axes: Any, view: RunView) -> str:
     found = neighbours(samples, train)
     low, high = shades(view, samples)
     order = found.distance.argsort(stable=True)
-    bands = {"the first samples": torch.arange(len(samples), device=order.device)[:SIDE], "those nearest": order[:SIDE]}
+    bands = {"the first samples": torch.arange(len(samples), device=order.device)[:SIDE], "the nearest": order[:SIDE]}
     for small, (name, chosen) in zip(
         small_axes(axes, 2, 1, gap=(0.0, 0.45), room=(0.13, 0.0)), bands.items(), strict=True
     ):
@@ -117,13 +115,13 @@ def draw_neighbours(axes: Any, view: RunView) -> str:
         return f"The median distance of {len(samples):,} samples is {median}."
     floor = number(float(neighbours(test[: len(samples)].to(samples), train).distance.cpu().double().quantile(0.5)))
     return (
-        f"Euclidean distances. The median of {len(samples):,} samples is {median}; that of held-out images from their "
-        f"nearest training image is {floor}. Copies would be much nearer."
+        f"Euclidean distances to the nearest training image: median {median} for {len(samples):,} samples, {floor} for "
+        f"held-out images. Copies would be much closer."
     )
 
 
 def label_tiles(axes: Any, view: RunView, columns: Sequence[str], rows: Sequence[str] = ()) -> None:
-    """Words below the columns of tiles, and beside their rows."""
+    """Labels below the columns of tiles, and next to their rows."""
     form = shape(view.event)
     assert form is not None
     _, height, width = form
@@ -135,8 +133,8 @@ def label_tiles(axes: Any, view: RunView, columns: Sequence[str], rows: Sequence
 
 
 def shades(view: RunView, images: Tensor) -> tuple[float, float]:
-    """Which values are shown black and white: the range of the data, so that samples which leave it are seen to
-    saturate; without data, that of exact draws."""
+    """The values shown as black and white: the range of the data, so that samples outside it saturate visibly; without
+    data, that of exact draws."""
     data = view.data("test")
     if data is None:
         data = exact_draws(view, POINTS) if has_exact(view) else images
@@ -145,7 +143,7 @@ def shades(view: RunView, images: Tensor) -> tuple[float, float]:
 
 
 def tiles(view: RunView, images: Tensor, low: float, high: float, columns: int = SIDE) -> ndarray:
-    """The first images side by side, a pixel apart: `(height, width, 4)` bytes, with nothing in between, and where a
+    """A grid of the first images, one pixel apart: `(height, width, 4)` bytes, transparent between images and where a
     pixel is not a number."""
     import torch
 
@@ -165,7 +163,7 @@ def tiles(view: RunView, images: Tensor, low: float, high: float, columns: int =
 
 
 def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None) -> str:
-    """The first of the images, or those that are to be shown of them."""
+    """A grid of the first images, or of those given as `shown`."""
     low, high = shades(view, images)
     # The page scales the pixels themselves.
     axes.imshow(tiles(view, images if shown is None else shown, low, high), interpolation="none")

@@ -1,4 +1,4 @@
-"""Panels of models on the line: the density that the energy means, and the energy itself."""
+"""Panels of models on the line: the density and the energy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BINS = 80
 
 
 def panels(view: RunView) -> list[Panel]:
-    """Density and energy, as far as they exist."""
+    """Density and energy, if they exist."""
     found = []
     known = view.has_energy or has_potential(view)
     if known or view.can_sample or view.data("test") is not None:
@@ -32,7 +32,7 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def draw_density(axes: Any, view: RunView) -> str:
-    """Histograms of data and samples under exp(-E) / Z, with Z by quadrature over a wider stretch than is shown."""
+    """Histograms of data and samples with exp(-E) / Z, where Z is by quadrature over a wider interval than shown."""
     import torch
 
     left, right = limits(view)
@@ -49,7 +49,7 @@ def draw_density(axes: Any, view: RunView) -> str:
             words.append(f"{name}: {len(shown):,}, mean ± standard deviation {spread(shown)}.")
     if view.can_sample and has_exact(view):
         gap = distance(shown.numpy(), exact_draws(view, POINTS).flatten().double().numpy())
-        words.append(f"The distribution functions of samples and as many exact draws differ by {number(gap)} at most.")
+        words.append(f"The distribution functions of samples and exact draws differ by at most {number(gap)}.")
     if view.has_energy or has_potential(view):
         width = right - left
         x = torch.linspace(left - width, right + width, 3 * GRID, dtype=torch.float64)
@@ -63,7 +63,7 @@ def draw_density(axes: Any, view: RunView) -> str:
 
 
 def draw_energy(axes: Any, view: RunView) -> str:
-    """The energy on the same stretch."""
+    """The energy on the same interval."""
     import torch
 
     left, right = limits(view)
@@ -75,7 +75,7 @@ def draw_energy(axes: Any, view: RunView) -> str:
 
 
 def limits(view: RunView) -> tuple[float, float]:
-    """A stretch around the data; without data, around all but the strangest exact draws, or samples."""
+    """An interval around the data; without data, around exact draws or samples, except outliers."""
     points: Tensor | None = view.data("test")
     if points is None and has_exact(view):
         points = exact_draws(view, POINTS)

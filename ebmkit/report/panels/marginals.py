@@ -1,4 +1,4 @@
-"""The panel of marginals: one coordinate at a time, samples against exact draws and data."""
+"""The panel of marginals: single coordinates of samples, exact draws and data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BINS = 50
 
 
 def panels(view: RunView) -> list[Panel]:
-    """One, for states of several real coordinates. Pictures of trained images say more."""
+    """One panel, for states of several real coordinates; not for trained image models, whose images show more."""
     plain = view.event if len(view.event) == 1 and view.event[0] > 2 else None
     if not view.can_sample or is_discrete(view) or prod(view.event) < 2 or (view.plan.spec.stages and not plain):
         return []
@@ -31,7 +31,7 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def draw_marginals(axes: Any, view: RunView) -> str:
-    """A small histogram a coordinate."""
+    """One small histogram per coordinate."""
     import numpy as np
 
     groups = dict(_groups(view))

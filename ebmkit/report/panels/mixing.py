@@ -1,4 +1,4 @@
-"""Panels of figures that judge long chains: R-hat, effective numbers of draws, and ranks."""
+"""Panels of convergence diagnostics of long chains: R-hat, effective sample size, and ranks."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ebmkit.report.style import BAD, CHAINS, ENERGY, FAINT, INK, SAMPLES, corner
 if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
-#: Coordinates that have a row of their own.
+#: Maximum number of coordinates that are shown in separate rows.
 FEW = 10
 BINS = 20
 
 
 def panels(view: RunView) -> list[Panel]:
-    """Where chains keep enough to be judged."""
+    """Panels of diagnostics, if chains keep enough draws."""
     found = view.mixing
     if found is None or bool(found.coordinates.ess_bulk.isnan().all()):
         return []
     panels = [Panel("mixing", "R-hat and effective draws", draw_figures, wide=True)]
     if images.shape(view.event):
         panels.append(Panel("mixing-map", "R-hat and effective draws by pixel", draw_map, wide=True))
-    even = not is_discrete(view) or found.still.numel() > BINS  # few units have few means, and so do ranks
+    even = not is_discrete(view) or found.still.numel() > BINS  # few units have few distinct means and ranks
     if found.chains > 1 and found.draws >= 2 * BINS and even:
         panels.append(Panel("ranks", "Ranks by chain", draw_ranks, wide=True, detail=True))
     return panels
 
 
 def draw_figures(axes: Any, view: RunView) -> str:
-    """R-hat on the left, the effective numbers of draws on the right: a row a coordinate, or all of many in order."""
+    """R-hat on the left, effective sample size on the right: one row per coordinate, or sorted curves of many."""
     found = view.mixing
     assert found is not None
     (_rows if found.still.numel() <= FEW else _curves)(axes, view, found)
@@ -42,7 +42,7 @@ def draw_figures(axes: Any, view: RunView) -> str:
 
 
 def draw_map(axes: Any, view: RunView) -> str:
-    """The same where the pixels are; of several channels, the worst."""
+    """The diagnostics as maps of pixels; the worst of several channels."""
     import torch
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -59,7 +59,7 @@ def draw_map(axes: Any, view: RunView) -> str:
     for small, (name, values) in zip(
         small_axes(axes, 1, len(maps), gap=(0.35, 0), room=(0.0, 0.12)), maps.items(), strict=True
     ):
-        colors = ENERGY if name == "bulk ESS" else ENERGY[::-1]  # dark is bad
+        colors = ENERGY if name == "bulk ESS" else ENERGY[::-1]  # dark means poor mixing
         drawn = small.imshow(values.numpy(), cmap=LinearSegmentedColormap.from_list(name, colors), interpolation="none")
         small.set(xticks=[], yticks=[], xlabel=name)
         scale = small.inset_axes((1.04, 0, 0.05, 1))
@@ -70,11 +70,11 @@ def draw_map(axes: Any, view: RunView) -> str:
         words.append(f"{name} {number(float(values.min()))} to {number(float(values.max()))}")
     still = int(found.still.sum())
     never = f" {still:,} pixels never moved." if still else ""
-    return f"Dark is bad: {', '.join(words)}.{never}"
+    return f"Dark means poor mixing: {', '.join(words)}.{never}"
 
 
 def draw_ranks(axes: Any, view: RunView) -> str:
-    """How the ranks of each chain's draws among all draws are spread: evenly, if the chains agree."""
+    """Histograms of the ranks of each chain's draws among all draws: uniform if the chains agree."""
     import torch
 
     name, values = next(iter(quantities(view, 1).items()))
@@ -85,16 +85,16 @@ def draw_ranks(axes: Any, view: RunView) -> str:
     for color, chain in zip(CHAINS, counts, strict=False):
         axes.stairs(chain, edges, color=color, linewidth=1.1)
     axes.axhline(1, color=FAINT, linewidth=0.8, linestyle="--")
-    axes.set(xlabel=f"rank of {name} among all draws", ylabel="share / even share", xlim=(0, 1), ylim=(0, None))
+    axes.set(xlabel=f"rank of {name} among all draws", ylabel="share / uniform share", xlim=(0, 1), ylim=(0, None))
     few = f" Shown: {len(CHAINS)} of {len(values):,} chains." if len(values) > len(CHAINS) else ""
     return (
-        f"Chains that agree have all ranks equally often (dashed). Over {BINS} bins and all chains: "
-        f"{number(float(counts.min()))} to {number(float(counts.max()))} times the even share.{few}"
+        f"Ranks are uniform (dashed) if the chains agree. Over {BINS} bins and all chains: "
+        f"{number(float(counts.min()))} to {number(float(counts.max()))} times the uniform share.{few}"
     )
 
 
 def _rows(axes: Any, view: RunView, found: Mixing) -> None:
-    """Dots, with their numbers beside them."""
+    """Dots, with their values next to them."""
     parts = [found.coordinates, *([found.energy] if found.energy else [])]
     names = [coordinate(view.event, index) for index in range(found.still.numel())] + ["energy"] * (len(parts) - 1)
     agreement, bulk, tail = (
@@ -143,7 +143,7 @@ def _dots(axes: Any, values: list[float], bad: list[bool], *, hollow: bool = Fal
 
 
 def _curves(axes: Any, view: RunView, found: Mixing) -> None:
-    """All coordinates in order, the worst first."""
+    """All coordinates in order, worst first."""
     import torch
 
     left, right = small_axes(axes, 1, 2, gap=(0.32, 0))
@@ -160,14 +160,14 @@ def _curves(axes: Any, view: RunView, found: Mixing) -> None:
     right.set_ylim(0, 1.15 * max(float(ess.nan_to_num(0.0).max()) for ess in (of.ess_bulk, of.ess_tail)))
     corner(right, "effective (dots: tail)")
     for small in (left, right):
-        small.set(xlim=(1, len(places)), xlabel="coordinates, the worst first")
+        small.set(xlim=(1, len(places)), xlabel="coordinates, worst first")
         small.locator_params(nbins=4)
 
 
 def _agreement(found: Mixing) -> str:
     worst, where = found.largest("rhat")
     if found.chains == 1:
-        return "One chain has nothing to agree with: R-hat needs more."
+        return "R-hat needs more than one chain."
     many = int((found.coordinates.rhat > RHAT).sum())
     beyond = (
         f"; {many:,} of {found.still.numel():,} coordinates are above {RHAT}"
@@ -182,8 +182,8 @@ def _effective(view: RunView, found: Mixing) -> str:
     assert view.draws is not None
     asked = view.draws.evaluations * found.chains
     least = float(found.coordinates.ess_bulk.nan_to_num(float("inf")).min())
-    price = f" A thousand evaluations of the energy bring {number(1000 * least / asked)}." if asked else ""
+    price = f" Per 1,000 energy evaluations: {number(1000 * least / asked)}." if asked else ""
     return (
-        f"Of {found.chains * found.draws:,} draws at least {bulk:,.0f} are effective for the bulk ({bulk_at}) and "
-        f"{tail:,.0f} for the tails ({tail_at}); {found.wanted} are wanted.{price}"
+        f"Effective sample size of {found.chains * found.draws:,} draws: at least {bulk:,.0f} for the bulk ({bulk_at}) "
+        f"and {tail:,.0f} for the tails ({tail_at}); {found.wanted} are recommended.{price}"
     )

@@ -1,4 +1,4 @@
-"""Panels of models that are told the noise: their scores at some levels, the schedule, and how chains go from noise to
+"""Panels of noise-conditional models: scores at some levels, the schedule, and the path of chains from noise to
 samples."""
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from ebmkit.contracts.kinds import Schedule
     from ebmkit.engine.run_view import RunView
 
-#: Chains whose way is shown, of points and of images, and at how many moments.
+#: Number of chains shown, for points and for images, and number of moments.
 POINTS, IMAGES, MOMENTS = 500, 4, 6
-#: Images that are filled in.
+#: Number of inpainted images.
 FILLED = 8
 BINS = 40
-#: Of curves, from the most noise to the least.
+#: Colours of curves, from the highest noise to the lowest.
 LEVELS = (FAINT, DATA, EXACT, SAMPLES)
 
 
 def panels(view: RunView) -> list[Panel]:
-    """As far as the shape of a state can be drawn; none for a model without noise."""
+    """Panels that suit the shape of a state; none for a model without a noise schedule."""
     schedule, model = view.schedule, view.plan.spec.model
     if schedule is None:
         return []
@@ -56,7 +56,7 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def levels(schedule: Schedule, count: int) -> list[float]:
-    """Some of the noise levels, or times, from the most noise to the least, in about equal ratios of noise / signal."""
+    """Some noise levels or times, from the highest noise to the lowest, in roughly equal ratios of noise / signal."""
     if schedule.conditioning == "sigma":
         return list(dict.fromkeys(some_levels(schedule, count)))
     most, least = range_of(schedule)
@@ -65,7 +65,7 @@ def levels(schedule: Schedule, count: int) -> list[float]:
 
 
 def draw_score(axes: Any, view: RunView, level: float) -> str:
-    """The field that a chain sees at this level, and data with as much noise as it then has."""
+    """The score field at this level, with data noised to this level."""
     import torch
 
     schedule, label = _schedule(view), _label(view)
@@ -92,12 +92,12 @@ def draw_score(axes: Any, view: RunView, level: float) -> str:
     return (
         f"{_amounts(schedule, level)} Arrows: the score on a grid, {words}"
         + (" Lines: energy at +1, +2, +4, +6." if has_potential(view) else "")
-        + (" The inner square is that of the data." if outlined else "")
+        + (" The inner square is that of the other panels." if outlined else "")
     )
 
 
 def draw_scores(axes: Any, view: RunView) -> str:
-    """On the line, times the noise: scores of little noise would hide all others."""
+    """Scores on the line, times the noise: otherwise scores at low noise would dominate."""
     import torch
 
     schedule, label = _schedule(view), _label(view)
@@ -118,13 +118,13 @@ def draw_scores(axes: Any, view: RunView) -> str:
 
 
 def draw_schedule(axes: Any, view: RunView) -> str:
-    """Noise levels in their order, or signal and noise over time."""
+    """Noise levels in order, or signal and noise over time."""
     import torch
 
     schedule = _schedule(view)
     asked = view.plan.spec.model.schedule
     fitted = asked is not None and asked.needs_data
-    auto = " The most noise is the largest distance between two training points." if fitted else ""
+    auto = " The highest noise is the largest distance between two training points." if fitted else ""
     if schedule.conditioning == "sigma":
         sigma = schedule.levels().tolist()
         axes.plot(range(1, len(sigma) + 1), sigma, color=INK, linewidth=1.0, marker="o", markersize=2.5)
@@ -151,7 +151,7 @@ def draw_schedule(axes: Any, view: RunView) -> str:
 
 
 def draw_trajectory(axes: Any, view: RunView) -> str:
-    """The same chains at some moments of their way."""
+    """The same chains at some moments of their path."""
     schedule = _schedule(view)
     form = images.shape(view.event)
     with view.drawing_from("report/way"):
@@ -164,7 +164,7 @@ def draw_trajectory(axes: Any, view: RunView) -> str:
 
 
 def draw_inpainting(axes: Any, view: RunView) -> str:
-    """Held-out images, of which the sampler saw one half."""
+    """Inpainting of held-out images, of which one half is known."""
     import torch
 
     data, metric = view.data("test"), _inpainting(view)
@@ -187,7 +187,7 @@ def draw_inpainting(axes: Any, view: RunView) -> str:
 
 
 def noised(view: RunView, level: float, label: int | None = None) -> Tensor | None:
-    """Held-out data, or without them samples, with the noise of a level; of one label, where that is given."""
+    """Held-out data, or samples if there are none, with the noise of a level; of one label, if given."""
     import torch
 
     points = view.data("test")
@@ -204,7 +204,7 @@ def noised(view: RunView, level: float, label: int | None = None) -> Tensor | No
 
 
 def _draw_strips(axes: Any, view: RunView, moments: list[tuple[float | None, Tensor]]) -> str:
-    """A row a chain, a column a moment, each in shades that leave room for its noise."""
+    """One row per chain, one column per moment, with a grey scale that leaves room for the noise."""
     import torch
 
     schedule = _schedule(view)
@@ -219,11 +219,11 @@ def _draw_strips(axes: Any, view: RunView, moments: list[tuple[float | None, Ten
     small.imshow(images.tiles(view, strips, 0.0, 1.0, columns=len(columns)), interpolation="none")
     images.label_tiles(small, view, ["clean" if level is None else f"{level:.2g}" for level, _ in moments])
     small.set_xlabel(SIGMA if schedule.conditioning == "sigma" else "t", labelpad=1)
-    return " Black and white are those of the data, with a standard deviation of the noise beyond."
+    return " The grey scale is that of the data, extended by one standard deviation of the noise."
 
 
 def _draw_clouds(axes: Any, view: RunView, moments: list[tuple[float | None, Tensor]]) -> str:
-    """Points, each moment on limits of its own: noise may be much wider than data."""
+    """Points, each moment with its own limits, since noise may be much wider than data."""
     schedule, outlined = _schedule(view), False
     for small, (level, x) in zip(small_axes(axes, 2, -(-len(moments) // 2), gap=(0.06, 0.1)), moments, strict=False):
         x = x.cpu()
@@ -239,11 +239,11 @@ def _draw_clouds(axes: Any, view: RunView, moments: list[tuple[float | None, Ten
                 small.set_aspect("equal")
             outlined |= _outline(small, view, square)
         corner(small, named(schedule, level))
-    return " The inner rectangle is the one in which samples are shown." if outlined else ""
+    return " The inner rectangle is that of the other panels." if outlined else ""
 
 
 def _outline(axes: Any, view: RunView, square: plane.Square) -> bool:
-    """Where the other panels are, if these axes show more."""
+    """Draw the limits of the other panels, if these axes show more."""
     left, right, bottom, top = plane.limits(view)
     if right - left > 0.8 * (square[1] - square[0]) and top - bottom > 0.8 * (square[3] - square[2]):
         return False
@@ -252,7 +252,7 @@ def _outline(axes: Any, view: RunView, square: plane.Square) -> bool:
 
 
 def _amounts(schedule: Schedule, level: float) -> str:
-    """Signal and noise in words."""
+    """Signal and noise as text."""
     signal, noise = signal_and_noise(schedule, level)
     if schedule.conditioning == "sigma":
         return f"Noise of {number(noise)}."
@@ -260,13 +260,13 @@ def _amounts(schedule: Schedule, level: float) -> str:
 
 
 def _label(view: RunView) -> int | None:
-    """One that there are held-out data of, for a model that takes labels."""
+    """A label that occurs in the held-out data, for a model that takes labels."""
     labels = view.labels("test")
     return int(labels.min()) if view.plan.spec.model.labelled and labels is not None else None
 
 
 def _inpainting(view: RunView) -> Inpainting:
-    """As the spec measures it, or as it would be measured."""
+    """The metric of the spec, or the default one."""
     return next((metric for metric in view.plan.spec.evaluate if isinstance(metric, Inpainting)), Inpainting())
 
 

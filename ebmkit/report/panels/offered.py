@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def offered_panels(view: RunView) -> list[Panel]:
-    """What the page of this run shows."""
+    """All panels for the report of this run."""
     plan = view.plan
     if not plan.manager.is_registered(builtin):  # here, because the registry comes before the report
         plan.manager.register(builtin, "ebmkit.report")
@@ -24,7 +24,7 @@ def offered_panels(view: RunView) -> list[Panel]:
 
 
 def _offer(hook: HookImpl, view: RunView) -> list[Panel]:
-    """The panels of one plugin. If its hook fails, one that says so."""
+    """The panels of one plugin; if its hook fails, one panel with the error."""
     try:
         return list(cast("list[Panel]", hook.function(**dict.fromkeys(hook.argnames, view))))
     except (Exception, SystemExit) as error:

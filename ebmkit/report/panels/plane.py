@@ -1,5 +1,5 @@
-"""Panels of models in the plane: data, samples, the energy between them, and where its gradient leads. Of vectors with
-more coordinates, the first two."""
+"""Panels of models in the plane: data, samples, the energy and its gradient field. For longer vectors, the first two
+coordinates."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.run_view import RunView
 
-#: Left, right, bottom and top of what is shown.
+#: Left, right, bottom and top of the axes.
 Square: TypeAlias = tuple[float, float, float, float]
 
 POINTS = 4000
 CROSSES = 300
-#: As many as leave sight of what lies below them.
+#: Few enough points that the figure below them remains visible.
 FEW = 400
 GRID, ARROWS = 200, 17
-#: Energies so far above the lowest one count as "nobody comes here".
+#: Energies more than this above the lowest are drawn alike, as practically never visited.
 DEPTH = 8.0
 LINES = (1, 2, 4, 6)
 
 
 def panels(view: RunView) -> list[Panel]:
-    """Data, samples and energy on the same limits, as far as they exist."""
+    """Data, samples and energy on the same limits, if they exist."""
     found = []
     if view.data("test") is not None:
         found.append(Panel("data", "Held-out data", draw_data))
@@ -60,19 +60,19 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def draw_data(axes: Any, view: RunView) -> str:
-    """The points that the model has not seen."""
+    """Points that were not used in training."""
     points = view.data("test")
     assert points is not None
     return _scatter(axes, view, points, DATA)
 
 
 def draw_exact(axes: Any, view: RunView) -> str:
-    """What chains should reach."""
+    """Exact draws, the target of the chains."""
     return _scatter(axes, view, exact_draws(view), EXACT)
 
 
 def draw_samples(axes: Any, view: RunView) -> str:
-    """As many points of the model; where long chains could not go on, a cross."""
+    """Samples of the model; crosses mark divergences of long chains."""
     count = view.plan.spec.samples
     words = _scatter(axes, view, view.samples(count), SAMPLES, shown=view.samples(min(POINTS, count)))
     diverged = _diverged(view)
@@ -101,11 +101,11 @@ def draw_energy(axes: Any, view: RunView) -> str:
         axes.scatter(shown[:, 0], shown[:, 1], s=2.5, color=PAPER, alpha=0.75, linewidths=0)
     _frame(axes, view)
     label(axes, "lines at +1, +2, +4, +6" + (f"; dots: {words}" if points is not None else ""), FAINT)
-    return f"Lowest {number(lowest)}, highest {number(float(height.max()))} on the square that is shown."
+    return f"Lowest {number(lowest)}, highest {number(float(height.max()))} on the square shown."
 
 
 def draw_score(axes: Any, view: RunView) -> str:
-    """Arrows along -dE/dx over the lines of the energy."""
+    """Arrows along -dE/dx over contour lines of the energy."""
     groups = {"held-out data": (view.data("test"), DATA)}
     if view.can_sample:
         groups["samples"] = view.samples(min(FEW, view.plan.spec.samples)), SAMPLES
@@ -122,13 +122,13 @@ def draw_score(axes: Any, view: RunView) -> str:
 
 
 def draw_lines(axes: Any, square: Square, energy: Callable[[Tensor], Tensor]) -> None:
-    """Faint lines of an energy."""
+    """Faint contour lines of an energy."""
     x, y, height = _landscape(square, energy)
     axes.contour(x, y, (height - height.min()).clamp(max=2 * DEPTH), levels=LINES, colors=RULE, linewidths=0.8)
 
 
 def draw_arrows(axes: Any, square: Square, field: Callable[[Tensor], Tensor]) -> str:
-    """Arrows along a field. Long ones are drawn shorter, or they would hide the rest. Returns how long they are."""
+    """Arrows along a field. Long ones are shortened, so that they do not hide the rest. Returns a note on lengths."""
     grid = _grid(square, ARROWS, margin=0.5 / ARROWS)
     score = field(grid).cpu()
     norm = score.norm(dim=1)
@@ -143,8 +143,8 @@ def draw_arrows(axes: Any, square: Square, field: Callable[[Tensor], Tensor]) ->
 
 
 def limits(view: RunView) -> Square:
-    """A square around the data; without data, around all but the strangest exact draws, or samples. Coordinates of
-    longer vectors may be of different kinds: there it is a rectangle."""
+    """A square around the data; without data, around exact draws or samples, except outliers. For longer vectors, whose
+    coordinates may have different scales, it is a rectangle."""
     points = view.data("test")
     if points is None and has_exact(view):
         points = exact_draws(view, POINTS)
@@ -154,7 +154,7 @@ def limits(view: RunView) -> Square:
 
 
 def around(points: Tensor) -> Square:
-    """All but the strangest of the points, and a margin."""
+    """Limits around the points except outliers, with a margin."""
     square = points.shape[1:] == (2,)
     points = points[:POINTS, :2].cpu().float()
     low, high = points.quantile(0.002, dim=0), points.quantile(0.998, dim=0)
@@ -165,14 +165,14 @@ def around(points: Tensor) -> Square:
 
 
 def outside(points: Tensor, square: Square) -> int:
-    """How many points cannot be seen on the square; those that are not finite cannot be seen anywhere."""
+    """Number of points outside the square, including those that are not finite."""
     left, right, bottom, top = square
     x, y = points.unbind(1)
     return int((~((x >= left) & (x <= right) & (y >= bottom) & (y <= top))).sum())
 
 
 def _scatter(axes: Any, view: RunView, points: Tensor, color: str, shown: Tensor | None = None) -> str:
-    """The first of the points, or those that are to be shown of them."""
+    """Scatter plot of the first points, or of those given as `shown`."""
     shown = (points if shown is None else shown)[:POINTS, :2].cpu()
     axes.scatter(shown[:, 0], shown[:, 1], s=2.2, color=color, alpha=0.45, linewidths=0)
     _frame(axes, view)
@@ -198,7 +198,7 @@ def _landscape(square: Square, energy: Callable[[Tensor], Tensor]) -> tuple[Tens
 
 
 def _grid(square: Square, side: int, margin: float = 0.0) -> Tensor:
-    """Points `(side * side, 2)` over the square that is shown, but for a margin."""
+    """Points `(side * side, 2)` on a grid over the square, except for a margin."""
     import torch
 
     left, right, bottom, top = square

@@ -1,4 +1,4 @@
-"""Energies that depend on the noise."""
+"""Energies that depend on the noise level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 
 
 def has_potential(view: RunView) -> bool:
-    """Whether there is an energy at every noise level, and one that needs no label beside x."""
+    """Whether there is an energy at every noise level that needs no label."""
     model = view.plan.spec.model
     return "energy" in model.offers and model.conditioning is not None and not model.labelled
 
@@ -27,7 +27,7 @@ def named(schedule: Schedule, level: float | None) -> str:
 
 
 def at_least_noise(view: RunView) -> str:
-    """Where the energy of such a model is drawn, in words that follow a name; none of another model."""
+    """The noise level at which the energy is drawn, as a suffix of a title; empty for other models."""
     if not has_potential(view):
         return ""
     assert view.schedule is not None

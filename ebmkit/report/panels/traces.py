@@ -1,4 +1,4 @@
-"""Panels of few long chains: where they went, how long they remember, what they refused, and how they were tuned."""
+"""Panels of long chains: traces, autocorrelation, acceptance, divergences and warm-up."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from ebmkit.contracts.draws import Draws
     from ebmkit.engine.run_view import RunView
 
-#: Coordinates that are followed beside the energy, and points of a line: more draws are thinned to be drawn.
+#: Numbers of coordinates shown in addition to the energy, and maximum points of a line; more draws are thinned.
 STRIPS, LINES, POINTS = 2, 3, 400
-#: Stretches over which rates are averaged.
+#: Number of segments over which rates are averaged.
 STRETCHES = 50
-#: Autocorrelation that nobody minds.
+#: Autocorrelation considered negligible.
 FORGOTTEN = 0.05
 LAGS = 1000
 COLORS = (SAMPLES, DATA, INK)
 
 
 def panels(view: RunView) -> list[Panel]:
-    """What long chains leave to be seen."""
+    """Panels of long chains, if there are any."""
     draws = view.draws
     if draws is None or draws.x.shape[1] < 2:
         return []
@@ -43,7 +43,7 @@ def panels(view: RunView) -> list[Panel]:
 
 
 def draw_traces(axes: Any, view: RunView) -> str:
-    """A strip a coordinate, and one for the energy; a line a chain."""
+    """One strip per coordinate and one for the energy; one line per chain."""
     shown = quantities(view, STRIPS)
     draws = view.draws
     assert draws is not None
@@ -63,11 +63,11 @@ def draw_traces(axes: Any, view: RunView) -> str:
     few = min(chains, len(CHAINS))
     thinned = f"One in {stride} of {count:,} draws" if stride > 1 else f"{count:,} draws"
     of = f"{few} of {chains:,} chains" if chains > few else "one chain" if chains == 1 else f"{chains} chains"
-    return f"{which(view, STRIPS)}{thinned} of {of}, a colour each. {_means(shown, few)}"
+    return f"{which(view, STRIPS)}{thinned} of {of}, one colour each. {_means(shown, few)}"
 
 
 def draw_autocorrelation(axes: Any, view: RunView) -> str:
-    """Means over chains, between the smallest and the largest of them."""
+    """Means over chains, with the range between chains."""
     import torch
 
     words = []
@@ -91,19 +91,19 @@ def draw_autocorrelation(axes: Any, view: RunView) -> str:
             lags, rho.mean(0), color=color, linewidth=1.2, linestyle="--" if name == "energy" else "-", label=name
         )
         reached = first[name] < len(lines[name][0])
-        words.append(f"{name} {f'at lag {first[name]:,}' if reached else 'at no lag that is known'}")
+        words.append(f"{name} {f'at lag {first[name]:,}' if reached else 'at no computed lag'}")
     axes.axhline(0, color=FAINT, linewidth=0.6)
     axes.set(xlabel="lag in draws", ylabel="autocorrelation", xlim=(0, max(1, end - 1)))
     axes.locator_params(axis="x", integer=True)
     legend(axes)
     return (
-        f"{which(view, LINES)}Lines: means over chains; shades: from the smallest to the largest chain. "
+        f"{which(view, LINES)}Lines: means over chains; bands: range between chains. "
         f"The mean falls below {FORGOTTEN}: {', '.join(words) or 'nowhere'}."
     )
 
 
 def draw_acceptance(axes: Any, view: RunView) -> str:
-    """Averages over stretches of draws: of some chains, and of all."""
+    """Averages over segments of draws, for some chains and for all."""
     draws, sampler = view.draws, view.plan.chain_sampler
     assert draws is not None
     assert sampler is not None
@@ -126,7 +126,7 @@ def draw_acceptance(axes: Any, view: RunView) -> str:
 
 
 def draw_divergences(axes: Any, view: RunView) -> str:
-    """How many steps diverged in each stretch of draws."""
+    """Number of divergent steps in each segment of draws."""
     draws, chains = view.draws, view.plan.spec.chains
     assert draws is not None
     assert chains is not None
@@ -138,13 +138,13 @@ def draw_divergences(axes: Any, view: RunView) -> str:
     by_chain = seen.sum(1).round().long()
     often = f"{int((by_chain > 0).sum())} of {len(by_chain):,} chains"
     return (
-        f"{int(by_chain.sum()):,} of {seen.numel() * chains.thin:,} steps met energies that are not finite or far off, "
-        f"in {often}; at most {int(by_chain.max()):,} in one chain. Where they happen, samples may be missing."
+        f"{int(by_chain.sum()):,} of {seen.numel() * chains.thin:,} steps diverged (energy not finite or far too high) "
+        f"in {often}; at most {int(by_chain.max()):,} in one chain. Samples may be missing in the regions concerned."
     )
 
 
 def draw_warmup(axes: Any, view: RunView) -> str:
-    """The step sizes that were tried, and the one that was kept."""
+    """The step sizes tried, and the one kept."""
     draws = view.draws
     assert draws is not None
     tried, kept = draws.tuning["step_sizes"].cpu().double(), float(draws.tuning["step_size"])
@@ -163,23 +163,23 @@ def _masses(draws: Draws) -> str:
     if inverse.numel() == 1:
         return ""
     low, high = (number(float(end)) for end in inverse.aminmax())
-    return f" Inverse masses, which are variances of the coordinates as the warm-up saw them: {low} to {high}."
+    return f" Inverse masses, the variances of the coordinates during the warm-up: {low} to {high}."
 
 
 def _means(shown: dict[str, Tensor], few: int) -> str:
-    """The means of the chains that are seen, for every quantity."""
+    """The means of the chains shown, for every quantity."""
     by_name = {name: ", ".join(number(float(mean)) for mean in values[:few].mean(1)) for name, values in shown.items()}
     return f"Means by chain: {'; '.join(f'{name} {means}' for name, means in by_name.items())}."
 
 
 def _forgotten(rho: Tensor) -> int:
-    """The first lag at which little is left; the number of lags if there is none."""
+    """The first lag with a negligible autocorrelation; the number of lags if there is none."""
     below = (rho < FORGOTTEN).nonzero()
     return int(below[0]) if len(below) else len(rho)
 
 
 def _stretches(seen: Tensor) -> tuple[Tensor, Tensor]:
-    """The middles of stretches of draws, and means over each `(chains, stretches)`."""
+    """The midpoints of segments of draws, and the means over each `(chains, segments)`."""
     import torch
 
     pieces = torch.tensor_split(torch.arange(seen.shape[1]), min(STRETCHES, seen.shape[1]))

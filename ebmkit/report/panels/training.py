@@ -1,4 +1,4 @@
-"""Panels of what was recorded while training."""
+"""Panels of statistics recorded during training."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ebmkit.report.style import DATA, FAINT, INK, LOSS, SAMPLES, legend, legend_
 if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
-#: Of the series of one panel, in order.
+#: Colours of the series of one panel, in order.
 COLORS = (DATA, SAMPLES, INK, FAINT)
 
 
 def panels(view: RunView) -> list[Panel]:
-    """The loss, where there is one."""
+    """The loss, if there is one."""
     return [Panel("training", "Loss", draw_training, wide=True)] if "loss" in view.history.series else []
 
 
 def details(view: RunView) -> list[Panel]:
-    """Every other statistic that was recorded more than once; the energies stand beside the loss."""
+    """Every other statistic recorded more than once; energies are shown next to the loss."""
     series = view.history.series
     others = [
         name for name, points in series.items() if len(points) > 1 and name != "loss" and name not in energies(view)
@@ -51,7 +51,7 @@ def families(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def draw_training(axes: Any, view: RunView) -> str:
-    """The loss and, on an axis of their own, the energies that the objective reports."""
+    """The loss and, on a separate axis, the energies that the objective reports."""
     series = view.history.series
     lines = axes.plot(*zip(*series["loss"], strict=True), color=LOSS, linewidth=1.1, label="loss")
     axes.set(xlabel="step", xlim=(0, view.step))
@@ -83,7 +83,7 @@ def draw_series(axes: Any, view: RunView, names: list[str]) -> str:
 
 
 def course(view: RunView, name: str) -> str:
-    """Where a series began and ended, in words."""
+    """First and last value of a series, as text."""
     points = view.history.series[name]
     (first, began), (last, ended) = points[0], points[-1]
     if len(points) == 1:
