@@ -283,5 +283,5 @@ def test_samples_stand_above_the_nearest_training_images_and_copies_cannot_hide(
     assert (first[5:] == below).all()
     medians = [float(apart.min(1).values.quantile(0.5))]
     medians.append(float(torch.cdist(view.data("test")[:200].flatten(1), train.flatten(1)).min(1).values.quantile(0.5)))
-    assert f"The median of 200 samples is {medians[0]:.4g}; that of held-out images" in words
-    assert f"is {medians[1]:.4g}." in words
+    assert f"median {medians[0]:.4g} for 200 samples" in words
+    assert f"{medians[1]:.4g} for held-out images" in words
