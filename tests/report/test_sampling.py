@@ -258,7 +258,7 @@ def test_divergences_are_counted_and_marked_where_they_happened(axes):
     view.draws.seen["divergence"][1, 3:5] = 1.0
     view.draws.seen["divergence"][2, 150] = 1.0
     words = traces.draw_divergences(axes, view)
-    assert words.startswith("3 of 800 steps met")
+    assert words.startswith("3 of 800 steps diverged")
     assert "in 2 of 4 chains; at most 2 in one chain" in words
     assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(3)
     axes.clear()
@@ -313,7 +313,7 @@ def test_the_distance_between_distribution_functions():
 
 def test_on_the_line_the_distance_stands_below_the_density(axes):
     words = line.draw_density(axes, drawn("mixture_1d", "exact", chains=(4, 2500)))
-    gap = float(re.search(r"exact draws differ by (\S+) at most", words)[1])
+    gap = float(re.search(r"exact draws differ by at most (\S+)\.", words)[1])
     assert 0 < gap < 2.7 * (2 / 10_000) ** 0.5
 
 
