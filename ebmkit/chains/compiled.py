@@ -49,7 +49,7 @@ class CompiledEnergy(Energy):
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
         self.evaluations += 1
         with torch.no_grad():
-            found: tuple[Tensor, Tensor] = _compiled(_value_and_grad)(self.module, x)
+            found: tuple[Tensor, Tensor] = _compiled(_value_and_grad)(self._module, x)
         return found
 
     def block(
@@ -58,7 +58,7 @@ class CompiledEnergy(Energy):
         """The state after this many steps, and the information of all steps if `traced`, else of the last one."""
         noises = [sampler.noise(state.x, rng) for _ in range(steps)]
         with torch.no_grad():
-            state, infos, evaluations = _compiled(_moves)(sampler, self.module, state, noises, traced)
+            state, infos, evaluations = _compiled(_moves)(sampler, self._module, state, noises, traced)
         self.evaluations += evaluations
         return state, infos
 
@@ -72,7 +72,7 @@ class TracedEnergy(Energy):
             return self._by_hand(x)
 
         def total(point: Tensor) -> tuple[Tensor, Tensor]:
-            energy = self.module(point)
+            energy = self._module(point)
             return energy.sum(), energy
 
         gradient, (_, energy) = grad_and_value(total, has_aux=True)(x)

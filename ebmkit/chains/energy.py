@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.private_torch import gradient_in
+from ebmkit.contracts.abilities import Scores, info_of, missing_members
 
 if TYPE_CHECKING:
-    from ebmkit.components.models.nets.conditional import Conditional, Level
     from ebmkit.contracts.kinds import Schedule
 
-
-class HasConditionals(Protocol):
-    """A module that offers `conditionals`."""
-
-    def log_odds(self, x: Tensor, sites: Tensor) -> Tensor: ...
-    def blocks(self) -> list[Tensor]: ...
-
-
-class HasUnits(Protocol):
-    """A module on discrete states: the two values of a unit."""
-
-    unit_values: tuple[float, float]
+A = TypeVar("A")
 
 
 class Energy:
@@ -39,15 +28,20 @@ class Energy:
     evaluations = 0
 
     def __init__(self, module: nn.Module) -> None:
-        self.module = module
+        self._module = module
         self._by_hand: Callable[[Tensor], tuple[Tensor, Tensor]] | None = getattr(module, "energy_and_grad", None)
         self._ones: Tensor | None = None
+
+    @property
+    def module(self) -> nn.Module:
+        """The module itself, for those that know at which temperature they use it."""
+        return self._module
 
     def __call__(self, x: Tensor) -> Tensor:
         """Energies `(B,)`, without a graph."""
         self.evaluations += 1
         with torch.no_grad():
-            energy: Tensor = self.module(x)
+            energy: Tensor = self._module(x)
         return energy
 
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -63,44 +57,42 @@ class Energy:
 
     def _by_autograd(self, x: Tensor) -> tuple[Tensor, Tensor]:
         point = x.detach().requires_grad_()
-        energy = self.module(point)
+        energy = self._module(point)
         if self._ones is None or self._ones.shape != energy.shape:
             self._ones = torch.ones_like(energy)  # once per chain, not once per step
         return energy.detach(), gradient_in(point, energy, self._ones)
 
-    def score(self, x: Tensor, level: Level) -> Tensor:
-        """The score at a noise level or a time, for networks conditioned on one; without a graph."""
+    def ask(self, ability: Callable[..., A]) -> A:
+        """The module, as one that has this ability."""
+        info = info_of(ability)
+        if lacking := missing_members(self._module, ability):
+            raise TypeError(f"the model has no ability '{info.name}': its module lacks {', '.join(lacking)}")
+        return cast("A", self if info.by_energy else self._module)
+
+    def score(self, x: Tensor, level: Any) -> Tensor:
+        """The score at a noise level or a time, of a network that is conditioned on one; without a graph."""
         self.evaluations += 1
         with torch.no_grad():
-            return cast("Conditional", self.module).score(x, level)
+            return self.ask(Scores).score(x, level)
 
     def noise(self, like: Tensor, rng: Generator) -> Tensor:
-        """Initial states of chains from noise to data: the approximate data distribution at the highest noise."""
-        module = cast("Conditional", self.module)
+        """Where chains from noise to data begin: the law of the data under the most noise, as far as it is known."""
+        module = self.ask(Scores)
         noise = torch.empty_like(like).normal_(0, module.schedule.prior_std(), generator=rng)
         return noise.add_(module.prior_mean())
 
     @property
     def schedule(self) -> Schedule:
-        """The noise schedule of a conditioned network, with the values taken from data."""
-        return cast("Conditional", self.module).schedule
-
-    def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        """The log odds `(B, K)` of the higher value of the units `sites (K,)` given all other units."""
-        with torch.no_grad():
-            return cast("HasConditionals", self.module).log_odds(x, sites)
-
-    def blocks(self) -> list[Tensor]:
-        """A partition of the units into blocks that are independent given all others, and so can be drawn at once."""
-        return cast("HasConditionals", self.module).blocks()
+        """The noise that a conditioned network was made for, with the numbers that data gave it."""
+        return self.ask(Scores).schedule
 
     @property
     def unit_values(self) -> tuple[float, float]:
-        """The two values of a unit of discrete states, the lower one first, as defined by the module or a part."""
-        for part in self.module.modules():
+        """The two values of a unit of discrete states, the lower one first, as the module or a part of it says."""
+        for part in self._module.modules():
             if hasattr(part, "unit_values"):
-                return cast("HasUnits", part).unit_values
-        raise TypeError("the network does not define the two values of a unit: it lacks 'unit_values'")
+                return cast("tuple[float, float]", part.unit_values)
+        raise TypeError("the network does not say what two values a unit has: it lacks 'unit_values'")
 
     def at(self, temperature: Tensor) -> Energy:
         """`E / T` with a temperature `(B,)` for each chain."""
@@ -111,9 +103,13 @@ class HeatedEnergy(Energy):
     """An energy with a separate temperature for each chain."""
 
     def __init__(self, cold: Energy, temperature: Tensor) -> None:
-        super().__init__(cold.module)
         self.cold = cold
         self.temperature = temperature
+
+    @property
+    def module(self) -> nn.Module:
+        """There is none: what a module computes is at T = 1, so that using it here would ignore the temperature."""
+        raise TypeError("an energy at a temperature has no module: use energy.ask(ability)")
 
     def __call__(self, x: Tensor) -> Tensor:
         self.evaluations += 1
@@ -124,8 +120,19 @@ class HeatedEnergy(Energy):
         energy, gradient = self.cold.value_and_grad(x)
         return energy / self.temperature, gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))
 
-    def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        return self.cold.log_odds(x, sites) / self.temperature.unsqueeze(1)
+    def ask(self, ability: Callable[..., A]) -> A:
+        """The ability at these temperatures, where it is defined there."""
+        info = info_of(ability)
+        if info.by_energy:
+            return cast("A", self)
+        if info.heated is None:
+            raise TypeError(f"the ability '{info.name}' is defined at temperature 1 only")
+        return cast("A", info.heated(self.cold.ask(ability), self.temperature))
+
+    @property
+    def unit_values(self) -> tuple[float, float]:
+        """As at T = 1."""
+        return self.cold.unit_values
 
 
 @contextmanager

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from torch import Tensor, nn
 
 from ebmkit.chains.energy import Energy
+from ebmkit.contracts import energy as contracts
+from ebmkit.contracts.abilities import info_of
+
+A = TypeVar("A")
 
 
 class RescaledEnergy(Energy):
     """`E(unit y)` of real states `y = x / unit`, with units that broadcast against x."""
 
-    def __init__(self, original: Energy, unit: Tensor) -> None:
-        super().__init__(original.module)
+    def __init__(self, original: contracts.Energy, unit: Tensor) -> None:
         self.original = original
         self.unit = unit
+
+    @property
+    def module(self) -> nn.Module:
+        """There is none: its states have other units."""
+        raise TypeError("an energy in other units has no module")
+
+    def ask(self, ability: Callable[..., A]) -> A:
+        """Only what the energy itself provides: other abilities take states in the units of the model."""
+        if info_of(ability).by_energy:
+            return cast("A", self)
+        raise TypeError(f"the ability '{info_of(ability).name}' takes states in the units of the model")
 
     def __call__(self, x: Tensor) -> Tensor:
         self.evaluations += 1

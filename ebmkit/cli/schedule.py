@@ -70,5 +70,5 @@ def _check_data(spec: str, plan: Plan) -> None:
     data = plan.spec.data
     if data is None:
         raise click.UsageError(f"{spec} has no 'data:', for which levels could be proposed")
-    if data.space != "real":
-        raise click.UsageError(f"{spec} has {data.space} data, but Gaussian noise needs real data")
+    if data.traits().space != "real":
+        raise click.UsageError(f"{spec} has {data.traits().space} data, but Gaussian noise needs real data")

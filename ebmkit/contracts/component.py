@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
+    from ebmkit.contracts.question import Question
     from ebmkit.contracts.setting import Setting
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -34,6 +35,10 @@ class Component:
 
     def prepare(self, setting: Setting) -> None:
         """Check the parameters against what the run is about, once, before training; a ValueError refuses them."""
+
+    def refusal(self, question: Question) -> str | None:
+        """Why it cannot work in this experiment, in words that follow its name; None if it can."""
+        return None
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

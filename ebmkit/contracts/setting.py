@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
 
-    from ebmkit.contracts.kinds.model import Event, Space
+    from ebmkit.contracts.states import Event, Space
 
 
 class Setting(NamedTuple):

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ebmkit.contracts.kinds.data import Data, Split
-from ebmkit.contracts.kinds.model import Event, Model
+from ebmkit.contracts.kinds.model import Model
 from ebmkit.contracts.kinds.sampler import Sampler
 from ebmkit.contracts.kinds.schedule import Schedule
+from ebmkit.contracts.states import Event
 
 if TYPE_CHECKING:
     import torch

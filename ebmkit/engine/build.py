@@ -43,7 +43,7 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     starts = _starts(plan, streams, device, dtype)
     train = load(plan, "train", streams, dtype, stand_in=stand_in)
     test = load(plan, "test", streams, dtype, stand_in=stand_in)
-    setting = Setting(plan.event, spec.model.space, model, streams.generator("prepare"), *train, test.y)
+    setting = Setting(plan.event, spec.model.traits().space, model, streams.generator("prepare"), *train, test.y)
     _prepare(plan, setting, starts)
 
     extras = mean = None

@@ -58,7 +58,7 @@ class Evaluation:
     @staticmethod
     def samples_of(metrics: Sequence[Metric], at_least: int = 0) -> int:
         """How many samples all of `metrics` can share."""
-        return max([at_least, *(getattr(metric, "samples", 0) for metric in metrics if "samples" in metric.needs)])
+        return max([at_least, *(metric.traits().samples for metric in metrics)])
 
     def _measure(self, metric: Metric) -> dict[str, float]:
         plan, view = self.view.plan, self.view

@@ -86,6 +86,6 @@ def _made_up(plan: Plan, data: Data, rng: torch.Generator) -> Dataset:
     """Points of the shape and space of data that are not here."""
     n = max(STAND_IN, *(stage.batch_size for stage in plan.spec.stages), 0)
     x = torch.empty(n, *plan.event).normal_(generator=rng)
-    if data.space != "real":
-        x = (x > 0).to(x) * 2 - 1 if data.space == "spin" else (x > 0).to(x)
-    return Dataset(x, torch.zeros(n, dtype=torch.long) if data.labelled else None)
+    if data.traits().space != "real":
+        x = (x > 0).to(x) * 2 - 1 if data.traits().space == "spin" else (x > 0).to(x)
+    return Dataset(x, torch.zeros(n, dtype=torch.long) if data.traits().labelled else None)

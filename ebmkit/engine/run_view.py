@@ -130,7 +130,7 @@ class RunView:
     def has_energy(self) -> bool:
         """Whether the model maps a state, and nothing beside it, to an energy."""
         model = self.plan.spec.model
-        return "energy" in model.offers and model.conditioning is None
+        return "energy" in model.traits().offers and model.traits().conditioning is None
 
     def data(self, split: Split) -> Tensor | None:
         """The points of a split on the run's device, or None in a spec without data."""
@@ -287,7 +287,7 @@ class RunView:
     def _from_noise(self) -> Sampler:
         """The sampler of the spec, where its chains go once from noise to a sample, wherever they begin."""
         sampler = self.plan.chain_sampler
-        if sampler is None or not sampler.from_noise or self.schedule is None:
+        if sampler is None or not sampler.traits().from_noise or self.schedule is None:
             raise ValueError("the spec has no sampler whose chains go from noise to samples, as 'reverse_sde' has")
         return sampler
 
@@ -299,7 +299,7 @@ class RunView:
     def _labels(self, n: int, rng: Generator) -> Tensor | None:
         """Labels of so many samples, for a model that takes some: the one that is wanted, or as the data have them."""
         known = self.parts.train_labels
-        if not self.plan.spec.model.labelled or known is None:
+        if not self.plan.spec.model.traits().labelled or known is None:
             return None
         if self.condition and self.condition.label is not None:
             return torch.full((n,), self.condition.label, device=self.parts.device)

@@ -39,7 +39,7 @@ class Stage:
         self.in_objective = ErrorSite(view.plan, ("objective",))
         self.in_optimizer = ErrorSite(view.plan, (*path, "optimizer"))
         where = "train" if index == 0 else f"train/{index}"
-        labels = view.parts.train_labels if objective.needs_labels or spec.model.labelled else None
+        labels = view.parts.train_labels if objective.traits().needs_labels or spec.model.traits().labelled else None
         self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device, labels)
         self.rate = LearningRate(optimizer, section, [group["lr"] for group in optimizer.param_groups])
         self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]

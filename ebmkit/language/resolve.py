@@ -24,7 +24,7 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
 
     A spec that neither trains nor samples is also a mistake, unless `idle` is true.
     """
-    if mistakes := list(islice(misfits(checked, idle=idle), MOST)):
+    if mistakes := list(islice(misfits(checked, registry, idle=idle), MOST)):
         raise Mistakes(mistakes)
     event = event_of(checked)
     assert event is not None  # a model without a known shape was refused above

@@ -189,8 +189,8 @@ class Spec:
 
     @property
     def chain_sampler(self) -> Sampler | None:
-        """The sampler that draws samples: the spec's own, or that of an objective that also has `init`."""
-        return self.sampler or (getattr(self.objective, "sampler", None) if hasattr(self.objective, "init") else None)
+        """What draws samples: the spec's own sampler, or that of the objective."""
+        return self.sampler or (self.objective.traits().sampler if self.objective else None)
 
     @property
     def stages(self) -> tuple[Train, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Data, Event, Model, Noise, Sampler
+from ebmkit.contracts.question import Question
 from ebmkit.testing.law import Inapplicable
 
 #: The dimensions in which slips show, and an image.
@@ -36,10 +38,11 @@ def cases_of(component: Component) -> list[Case]:
         case Model() | Noise() if (fixed := component.event()) is not None:
             return [Case(fixed)]
         case Model():
-            fitting = [event for event in (*EVENTS, *LARGER) if component.refusal(event) is None]
+            fitting = [event for event in (*EVENTS, *LARGER) if component.refusal(Question(event, component)) is None]
             return [Case(event) for event in fitting if event in EVENTS or event == fitting[0]]
         case Sampler():
-            return [Case(event) for event in EVENTS if component.refusal(event) is None]
+            model = Gaussian()  # only shapes are asked about here
+            return [Case(event) for event in EVENTS if component.refusal(Question(event, model)) is None]
     if component.component_kind in ("objective", "init", "noise", "metric"):
         return [Case(event) for event in EVENTS]
     return [Case(())]

@@ -18,6 +18,7 @@ from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.contracts.kinds import Event, Model, Objective, Sampler, Space
 from ebmkit.contracts.modules.live import prepare_modules
+from ebmkit.contracts.question import Question
 from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
 from ebmkit.testing.example import instance
@@ -49,7 +50,7 @@ def machine(event: Event, values: Values) -> Model:
 
 def noised_networks(component: Sampler | Objective, event: Event) -> list[Model]:
     """Under the noise that a component works with: a mixture whose score is exact, and both sorts of networks."""
-    schedule = getattr(component, "schedule", None)
+    schedule = component.traits().schedule
     if schedule is None:
         return []
     d = math.prod(event)
@@ -71,7 +72,7 @@ def model_for(component: Sampler | Objective, event: Event, partners: Sequence[M
         fixed = model.event() or event
         if _fits(component, model, fixed):
             return model, fixed
-    needed = ", ".join(sorted(component.needs))
+    needed = ", ".join(sorted(component.traits().needs))
     reasons = "; ".join([f"no model that is registered or in its plugin offers {needed} as it needs it", *failed])
     raise Inapplicable(f"{reasons}; pass one as partners=[...]")
 
@@ -94,16 +95,16 @@ def _candidates(
     own, reasons = models_near(component)
     failed += reasons
     # A law that needs exact draws can say something then.
-    yield from sorted(own, key=lambda model: "sample_exact" not in model.offers)
+    yield from sorted(own, key=lambda model: "sample_exact" not in model.traits().offers)
 
 
 def _fits(component: Sampler | Objective, model: Model, event: Event) -> bool:
     return (
-        component.needs <= model.offers
-        and model.space in component.spaces
-        and model.conditioning == component.conditioning
-        and model.refusal(event) is None
-        and not (isinstance(component, Objective) and component.refusal(event, model))
+        component.traits().needs <= model.traits().offers
+        and model.traits().space in component.traits().spaces
+        and model.traits().conditioning == component.traits().conditioning
+        and model.refusal(Question(event, model)) is None
+        and not (isinstance(component, Objective) and component.refusal(Question(event, model)))
     )
 
 
@@ -115,7 +116,7 @@ def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = tor
         except ValueError as refusal:
             raise Inapplicable(f"it refuses states of shape {event}: {refusal}") from refusal
     module = module.to(dtype)
-    prepare_modules(module, small_setting(module, event, model.space, data(event)))
+    prepare_modules(module, small_setting(module, event, model.traits().space, data(event)))
     return module.eval()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from ebmkit.contracts.kinds.model import Event, Space
 from ebmkit.contracts.setting import Setting
+from ebmkit.contracts.states import Event, Space
 from ebmkit.testing.oracles import generator
 
 

@@ -10,13 +10,14 @@ import torch
 from torch import Generator
 
 from ebmkit.contracts.kinds import Event, Metric
+from ebmkit.contracts.kinds.metric import OF_THE_RUN
+from ebmkit.contracts.question import Question
 from ebmkit.engine.build import build
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView
 from ebmkit.errors.running import Diverged
-from ebmkit.language.fit.metrics import OF_THE_RUN
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
 from ebmkit.testing.device import PretendedDevice
@@ -37,7 +38,7 @@ def small_plans(metric: Metric, event: Event) -> list[Plan]:
     plans: list[Plan] = []
     reasons: list[str] = []
     for model, sampler, truth in _partners(metric, event):
-        if plans and "samples" in metric.needs:
+        if plans and "samples" in metric.traits().needs:
             break
         plan = _plan(metric, model, sampler, truth)
         if reason := _refusal(metric, event, plan):
@@ -54,7 +55,7 @@ def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) ->
     threads = torch.get_num_threads()
     parts = build(plan)
     torch.set_num_threads(threads)
-    if "labels" in metric.needs:
+    if "labels" in metric.traits().needs:
         parts = _labelled(parts)
     streams = Streams(0, parts.device)
     if gpu is not None:
@@ -71,13 +72,13 @@ def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Sect
     """Models, samplers for them, and what the data are drawn from."""
     d, shape = math.prod(event), list(event)
     mixture = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": shape}
-    if "real" not in metric.spaces:
+    if "real" not in metric.traits().spaces:
         machine = {"use": "boltzmann", "shape": shape, "biases": [0.3] * d, "values": "spin"}
         return [(machine, {"use": "gibbs", "steps": 5}, machine)]
-    model = {"use": "classifier", "classes": 2, "hidden": [8]} if "logits" in metric.needs else mixture
+    model = {"use": "classifier", "classes": 2, "hidden": [8]} if "logits" in metric.traits().needs else mixture
     walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
-    plain = (model, walk if "acceptance" in metric.traces else drift, mixture)
-    if metric.needs & {"energy", "chains"}:  # which models under noise have one of for each level, or none of
+    plain = (model, walk if "acceptance" in metric.traits().traces else drift, mixture)
+    if metric.traits().needs & {"energy", "chains"}:  # which models under noise have one of for each level, or none of
         return [plain]
     vp, sigmas = {"use": "vp"}, {"use": "geometric", "sigma_max": 5.0, "sigma_min": 0.1, "count": 5}
     noised, network = {**mixture, "use": "noised_mixture", "schedule": vp}, {"use": "mlp_score", "schedule": sigmas}
@@ -87,7 +88,7 @@ def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Sect
 
 
 def _plan(metric: Metric, model: Section, sampler: Section, truth: Section) -> Plan:
-    long = "chains" in metric.needs
+    long = "chains" in metric.traits().needs
     return load_spec(
         {
             "ebmkit": 1,
@@ -104,13 +105,11 @@ def _refusal(metric: Metric, event: Event, plan: Plan) -> str | None:
     """Why a metric cannot look at a plan."""
     model, sampler = plan.spec.model, plan.spec.chain_sampler
     assert sampler is not None
-    if lacking := sorted(metric.needs - OF_THE_RUN - model.offers):
+    if lacking := sorted(metric.traits().needs - OF_THE_RUN - model.traits().offers):
         return f"model '{model.component_name}' offers no {', '.join(lacking)}"
-    if silent := sorted(metric.traces - sampler.traces):
+    if silent := sorted(metric.traits().traces - sampler.traits().traces):
         return f"sampler '{sampler.component_name}' reports no {', '.join(silent)}"
-    if "reverse_sde" in metric.needs and sampler.component_name != "reverse_sde":
-        return f"sampler '{sampler.component_name}' is not 'reverse_sde'"
-    return metric.refusal(event, model)
+    return metric.refusal(Question(event, model, plan.spec.data, sampler=sampler))
 
 
 def _labelled(parts: Parts) -> Parts:

@@ -9,23 +9,24 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.conv import Conv
 from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.question import Question
 from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing.example import instance
 from ebmkit.testing.partner import build, states
 
 MODELS = [instance(offer.load()) for offer in ebmkit_components() if offer.kind == "model"]
 #: On networks with a noise level chains follow scores.
-SMOOTH = [model for model in MODELS if "gradient" in model.offers and model.conditioning is None]
+SMOOTH = [model for model in MODELS if "gradient" in model.traits().offers and model.traits().conditioning is None]
 
 
 @pytest.mark.parametrize("model", SMOOTH, ids=lambda model: model.component_name)
 def test_the_gradient_by_hand_is_used(model, monkeypatch):
-    event = model.event() or ((1, 8, 8) if model.refusal((2,)) else (2,))
+    event = model.event() or ((1, 8, 8) if model.refusal(Question((2,), model)) else (2,))
     module = build(model, event)
     assert hasattr(module, "energy_and_grad")
     monkeypatch.setattr(module, "forward", None)
     monkeypatch.setattr("ebmkit.chains.energy.gradient_in", None)
-    x = states(model.space, 4, event, torch.Generator().manual_seed(0))
+    x = states(model.traits().space, 4, event, torch.Generator().manual_seed(0))
     with frozen(module) as energy:
         value, gradient = energy.value_and_grad(x)
     assert value.shape == (4,)

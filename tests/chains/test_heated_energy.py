@@ -6,6 +6,7 @@ import torch
 from ebmkit.chains.energy import Energy
 from ebmkit.components.models.boltzmann import Boltzmann
 from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.contracts.abilities import Conditionals
 
 
 @pytest.mark.parametrize("event", [(1,), (2,), (3,), (1, 3, 3)])
@@ -25,8 +26,8 @@ def test_every_row_is_divided_by_its_own_temperature(event):
 def test_log_odds_are_divided_too():
     cold = Energy(Boltzmann(weights=((0, -1, 2), (-1, 0, 1), (2, 1, 0)), biases=(0, 1, 0.5)).build((3,)))
     x, sites = torch.tensor([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]), torch.tensor([0, 2])
-    odds = cold.at(torch.tensor([1.0, 4.0])).log_odds(x, sites)
-    torch.testing.assert_close(odds, cold.log_odds(x, sites) / torch.tensor([[1.0], [4.0]]))
+    odds = cold.at(torch.tensor([1.0, 4.0])).ask(Conditionals).log_odds(x, sites)
+    torch.testing.assert_close(odds, cold.ask(Conditionals).log_odds(x, sites) / torch.tensor([[1.0], [4.0]]))
 
 
 def test_what_was_asked_is_counted_once():

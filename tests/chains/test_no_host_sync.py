@@ -72,14 +72,14 @@ def setting(cls, event):
         sampler = dataclasses.replace(sampler, steps=STEPS)
     model, event = model_for(sampler, event)
     rng = torch.Generator().manual_seed(0)
-    return sampler, build(model, event), states(model.space, 5, event, rng), rng
+    return sampler, build(model, event), states(model.traits().space, 5, event, rng), rng
 
 
 @pytest.mark.parametrize("event", [(3,), (1, 2, 2)], ids=str)
 @pytest.mark.parametrize("cls", SAMPLERS, ids=lambda cls: cls.component_name)
 def test_a_chain(cls, event):
     sampler, module, x, rng = setting(cls, event)
-    if sampler.from_noise:  # its way, and what follows from its schedule, is worked out on the host, once
+    if sampler.traits().from_noise:  # its way, and what follows from its schedule, is worked out on the host, once
         run_chain(sampler, module, x, rng)
         with frozen(module) as energy:
             state = sampler.init(energy, x, rng)
@@ -88,7 +88,7 @@ def test_a_chain(cls, event):
     else:
         with Syncs() as syncs:
             run_chain(sampler, module, x, rng, traces=True)
-    assert len(syncs.seen) <= sampler.host_syncs * sampler.steps, syncs.seen
+    assert len(syncs.seen) <= sampler.traits().host_syncs * sampler.steps, syncs.seen
 
 
 @pytest.mark.parametrize("cls", [cls for cls in SAMPLERS if not cls.from_noise], ids=lambda cls: cls.component_name)
@@ -98,7 +98,7 @@ def test_long_chains(cls):
     warmup = 40 if sampler.tunes() else 0
     with Syncs() as syncs:
         run_chains(sampler, module, x, rng, draws=4, thin=2, burn_in=3, warmup=warmup)
-    assert len(syncs.seen) <= sampler.host_syncs * (warmup + 3 + 4 * 2), syncs.seen
+    assert len(syncs.seen) <= sampler.traits().host_syncs * (warmup + 3 + 4 * 2), syncs.seen
 
 
 def test_only_nuts_may_wait():

@@ -38,7 +38,7 @@ def test_components_use_what_is_promised_and_nothing_else(name, protocol):
 @pytest.mark.parametrize(("cls", "protocol"), [(RunView, View), (StepContext, Context)])
 def test_the_methods_of_the_engine_take_the_arguments_that_are_promised(cls, protocol):
     methods = [
-        name for name, value in vars(protocol).items() if inspect.isfunction(value) and name in members(protocol)
+        name for name, value in list(vars(protocol).items()) if inspect.isfunction(value) and name in members(protocol)
     ]
     assert methods
     for name in methods:

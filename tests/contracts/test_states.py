@@ -10,4 +10,4 @@ from ebmkit.testing.example import instance
 def test_every_space_is_that_of_some_model():
     """A space that no model has is one that no spec can reach."""
     models = [instance(offer.load()) for offer in Plugins().builtin if offer.kind == "model"]
-    assert {model.space for model in models} == set(get_args(Space))
+    assert {model.traits().space for model in models} == set(get_args(Space))

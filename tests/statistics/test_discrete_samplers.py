@@ -81,7 +81,7 @@ SMALL = {name: model for name, model in MODELS.items() if math.prod(model.event(
 def built(model):
     """The module, all its states, and their exact law."""
     module = model.build(model.event())
-    states = every_state(model.event(), LOW_HIGH[model.space])
+    states = every_state(model.event(), LOW_HIGH[model.traits().space])
     return module, states
 
 
@@ -414,8 +414,8 @@ def stale_energy(self, energy, state, rng):
     return moved._replace(energy=state.energy), info
 
 
-def skips_the_last(self, energy, units, rng):
-    return energy.blocks()[:-1]
+def skips_the_last(self, model, units, rng):
+    return model.blocks()[:-1]
 
 
 #: Two thirds of a sweep still keep the law, so that one is not seen by stationarity, but by the powers of the matrix.

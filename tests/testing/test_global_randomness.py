@@ -17,8 +17,8 @@ class DroppingNet(nn.Module):
 
 @component("dropping")
 class Dropping(Model):
-    def refusal(self, event):
-        return None if len(event) == 1 else "takes vectors"
+    def refusal(self, question):
+        return None if len(question.event) == 1 else "takes vectors"
 
     def build(self, event):
         return DroppingNet(event)

@@ -8,9 +8,10 @@ from annotated_types import Ge
 
 from ebmkit.components.models.gaussian_mixture import GaussianMixture
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Data, Dataset, Event, Model, Space
+from ebmkit.contracts.kinds import Data, Dataset, Event, Model
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -41,18 +42,14 @@ class FromModel(Data):
 
     def __post_init__(self) -> None:
         name = self.model.component_name
-        if "sample_exact" not in self.model.offers:
+        if "sample_exact" not in self.model.traits().offers:
             raise ValueError(f"model '{name}' cannot be sampled exactly; 'ebmkit show model NAME' says which can")
         if self.model.event() is None:
             raise ValueError(f"model '{name}' takes its shape from data, and here it is to make them")
 
-    @property
-    def space(self) -> Space:  # type: ignore[override]  # here it depends on a parameter
-        return self.model.space
-
-    @property
-    def known(self) -> bool:  # type: ignore[override]  # here it depends on a parameter
-        return "log_z" in self.model.offers
+    def traits(self) -> DataTraits:
+        traits = self.model.traits()
+        return super().traits()._replace(space=traits.space, known="log_z" in traits.offers)
 
     def event(self) -> Event:
         event = self.model.event()

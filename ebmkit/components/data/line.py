@@ -11,6 +11,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -44,9 +45,8 @@ class Line(Data):
     scale: Annotated[float, Gt(0)] = 1.4142135623730951
     angle: float = 45.0
 
-    @property
-    def known(self) -> bool:  # type: ignore[override]  # here it depends on a parameter
-        return self.noise > 0
+    def traits(self) -> DataTraits:
+        return super().traits()._replace(known=self.noise > 0)
 
     def event(self) -> Event:
         return (2,)

@@ -10,6 +10,7 @@ from ebmkit.components.data.rows import Levels, TestFraction, check_numbers, che
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator
@@ -48,9 +49,8 @@ class Npz(Data):
     def __post_init__(self) -> None:
         check_scaling(self.standardize, self.dequantize)
 
-    @property
-    def labelled(self) -> bool:  # type: ignore[override]  # here it depends on a parameter
-        return self.y is not None
+    def traits(self) -> DataTraits:
+        return super().traits()._replace(labelled=self.y is not None)
 
     def event(self) -> Event:
         points = npz_header(self.path, self.x)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Gt
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.process import level_and_signal
 
 if TYPE_CHECKING:
@@ -46,8 +47,12 @@ class Denoising(Metric):
 
     sigma: Annotated[float, Gt(0)] = 0.1
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        return None if model.offers & {"gradient", "score"} else "needs a model with a gradient or a score"
+    def refusal(self, question: Question) -> str | None:
+        return (
+            None
+            if question.model.traits().offers & {"gradient", "score"}
+            else "needs a model with a gradient or a score"
+        )
 
     def results(self) -> tuple[str, ...]:
         return ("denoising_error", "noise_error", "denoising_psnr")
@@ -58,7 +63,7 @@ class Denoising(Metric):
             raise ValueError("there is nothing to denoise in a spec without data")
         x = x.to(view.device)
         noisy = x.add(torch.empty_like(x).normal_(generator=view.rng), alpha=self.sigma)
-        labels = view.labels("test") if view.schedule and view.spec.model.labelled else None
+        labels = view.labels("test") if view.schedule and view.spec.model.traits().labelled else None
         level, signal = level_and_signal(view.schedule, self.sigma)
         denoised = noisy + self.sigma**2 * (signal * view.score(signal * noisy, level, labels))
         error, noise = ((y - x).square().mean(dtype=torch.float64) for y in (denoised, noisy))

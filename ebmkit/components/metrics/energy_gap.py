@@ -9,6 +9,7 @@ from annotated_types import Ge
 from ebmkit.components.metrics.matched import matched
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from ebmkit.contracts.view import View
@@ -38,6 +39,9 @@ class EnergyGap(Metric):
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "data", "energy"})
 
     samples: Annotated[int, Ge(1)] = 10_000
+
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
 
     def results(self) -> tuple[str, ...]:
         return ("energy_gap", "energy_overfit", "energy_test", "energy_samples", "energy_train")

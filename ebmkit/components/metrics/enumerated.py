@@ -36,4 +36,4 @@ def probabilities(view: View) -> Tensor:
 
 def unit_values(view: View) -> tuple[float, float]:
     """The two values of a unit."""
-    return VALUES[view.spec.model.space]
+    return VALUES[view.spec.model.traits().space]

@@ -8,8 +8,10 @@ from annotated_types import Ge
 
 from ebmkit.components.features import FeatureName, find_extractor
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import MetricTraits
 from ebmkit.maths.frechet import fitted, frechet
 
 if TYPE_CHECKING:
@@ -59,8 +61,11 @@ class FID(Metric):
     features: FeatureName = "digits-cnn"
     samples: Annotated[int, Ge(2)] = 1_000
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        reason = find_extractor(self.features).refusal(event)
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
+
+    def refusal(self, question: Question) -> str | None:
+        reason = find_extractor(self.features).refusal(question.event)
         return reason and f"looks through the features '{self.features}', which {reason}"
 
     def results(self) -> tuple[str, ...]:

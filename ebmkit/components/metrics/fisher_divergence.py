@@ -8,8 +8,9 @@ from annotated_types import Ge
 
 from ebmkit.components.metrics.known_model import build_target, check_target, other_score, other_shape
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Schedule, Space
+from ebmkit.contracts.kinds import Metric, Model, Schedule, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.process import signal_and_noise, some_levels
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class FisherDivergence(Metric):
     def __post_init__(self) -> None:
         check_target(self.target, "energy", "gradient", "noised")
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event, model = question.event, question.model
         if self.levels is not None and model.schedule is None:
             return "has 'levels', and the model is not conditioned on noise"
         sigmas = model.schedule if model.schedule and model.schedule.conditioning == "sigma" else None

@@ -10,6 +10,7 @@ from annotated_types import Ge
 from ebmkit.components.metrics.trace import trace
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from ebmkit.contracts.view import View
@@ -39,6 +40,9 @@ class GradientMagnitude(Metric):
     traces: ClassVar[frozenset[str]] = frozenset({"gradient_norm"})
 
     samples: Annotated[int, Ge(1)] = 1_000
+
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
 
     def results(self) -> tuple[str, ...]:
         return ("gradient_magnitude", "gradient_magnitude_first", "gradient_magnitude_last")

@@ -11,8 +11,9 @@ from annotated_types import Gt
 from ebmkit.components.metrics.known_model import build_target, check_target, other_shape
 from ebmkit.components.models.gaussian_mixture import GaussianMixture
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Model, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.quadrature import blockwise, rule
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class HeatFlow(Metric):
     def __post_init__(self) -> None:
         check_target(self.target, "energy", "gradient", "noised", "sample_exact")
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event = question.event
         if prod(event) > 2:
             return f"integrates over one or two coordinates, and a state has {prod(event)}"
         return other_shape(self.target, event)

@@ -8,8 +8,9 @@ from annotated_types import Ge
 
 from ebmkit.components.metrics.neighbours import BLOCK, neighbours
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Event, Metric, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,7 +59,8 @@ class Inpainting(Metric):
     points: Annotated[int, Ge(1)] = 200
     draws: Annotated[int, Ge(1)] = 1
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event = question.event
         if len(event) == 1 and self.keep in ("top", "bottom"):
             return f"keeps the {self.keep} half, and a flat state has only 'left' and 'right'"
         if event[self._axis] < 2:
@@ -73,7 +75,7 @@ class Inpainting(Metric):
         if test is None or train is None:
             raise ValueError("there is nothing to fill in in a spec without data")
         order = torch.randperm(len(test), generator=view.rng, device=view.device)[: self.points]
-        labels = view.labels("test") if view.spec.model.labelled else None
+        labels = view.labels("test") if view.spec.model.traits().labelled else None
         if labels is not None:
             labels = labels[order.to(labels.device)]
         x = test[order.to(test.device)].to(view.device)

@@ -10,8 +10,9 @@ from annotated_types import Gt
 
 from ebmkit.components.metrics.log_likelihood import SCOUTS, Normalised
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.quadrature import Rule, blockwise, rule
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class KLDivergence(Metric):
     reverse: bool = False
     tolerance: Annotated[float, Gt(0)] = 1e-4
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event = question.event
         if prod(event) <= 2:
             return None
         return f"integrates over one or two coordinates, and a state has {prod(event)}"
@@ -77,7 +79,7 @@ class KLDivergence(Metric):
 
             p = rule(truth, torch.cat(points), self.tolerance)
             q = rule(model, torch.cat(scouts), self.tolerance)
-            own = "log_z" in view.spec.model.offers
+            own = "log_z" in view.spec.model.traits().offers
             log_z = float(cast("Normalised", module).log_z()) if own else q.integral.log_z
             found = {"kl_divergence": _divergence(p, -blockwise(model, p.x) - log_z)}
             if self.reverse:

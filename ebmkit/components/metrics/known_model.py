@@ -11,16 +11,14 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-def check_target(target: Model | None, *abilities: str) -> None:
+def check_target(target: Model, *abilities: str) -> None:
     """Raise a ValueError unless the model fixes the shape of a state and offers the abilities."""
-    if target is None:  # where the checker has found and said a mistake of its own
-        return
     for ability in abilities:
-        if ability not in target.offers:
+        if ability not in target.traits().offers:
             raise ValueError(f"model '{target.component_name}' does not offer '{ability}'")
-    if target.conditioning is not None:
+    if target.traits().conditioning is not None:
         raise ValueError(
-            f"model '{target.component_name}' takes a {target.conditioning} beside x, and is given none here"
+            f"model '{target.component_name}' takes a {target.traits().conditioning} beside x, and is given none here"
         )
     if target.event() is None:
         raise ValueError(
@@ -38,9 +36,9 @@ def other_shape(target: Model, event: Event) -> str | None:
 def other_score(model: Model) -> str | None:
     """Why the score of a model cannot be compared with that of a target, in words that follow a metric's name; None if
     it can."""
-    if not model.offers & {"gradient", "score"}:
+    if not model.traits().offers & {"gradient", "score"}:
         return "compares scores, and the model has neither a gradient nor a score"
-    if model.labelled:
+    if model.traits().labelled:
         return "compares with a model that knows no labels, and this one takes some"
     return None
 

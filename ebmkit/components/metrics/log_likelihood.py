@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, cast
 from annotated_types import Gt
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model
+from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.quadrature import Integral, blockwise, log_integral
 
 if TYPE_CHECKING:
@@ -54,12 +55,13 @@ class LogLikelihood(Metric):
 
     tolerance: Annotated[float, Gt(0)] = 1e-4
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        if "log_z" in model.offers or (model.space == "real" and prod(event) <= 2):
+    def refusal(self, question: Question) -> str | None:
+        event, model = question.event, question.model
+        if "log_z" in model.traits().offers or (model.traits().space == "real" and prod(event) <= 2):
             return None
         return (
             "integrates over one or two real coordinates where the model does not offer 'log_z', and a state has "
-            f"{prod(event)} {model.space} ones"
+            f"{prod(event)} {model.traits().space} ones"
         )
 
     def results(self) -> tuple[str, ...]:
@@ -75,7 +77,7 @@ class LogLikelihood(Metric):
         module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with frozen(module) as energy, torch.no_grad():
             test, train = (_precise(x) for x in (test, train))
-            if "log_z" in view.spec.model.offers:
+            if "log_z" in view.spec.model.traits().offers:
                 log_z, error = float(cast("Normalised", module).log_z()), 0.0
             else:
                 log_z, error = self._integrate(energy, view, [test, train])

@@ -10,6 +10,7 @@ from ebmkit.components.metrics.matched import matched
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,6 +44,9 @@ class MMD(Metric):
 
     samples: Annotated[int, Ge(2)] = 4_000
     bandwidths: Annotated[tuple[Annotated[float, Gt(0)], ...], MinLen(1)] = (0.25, 0.5, 1.0)
+
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
 
     def results(self) -> tuple[str, ...]:
         return ("mmd", "mmd_floor")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, cast
 from annotated_types import Ge, Gt, MinLen
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model
+from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,9 +62,13 @@ class ModeWeights(Metric):
         if self.weights is not None and len(self.weights) != len(modes):
             raise ValueError(f"{len(self.weights)} weights for {len(modes)} modes")
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
+
+    def refusal(self, question: Question) -> str | None:
+        event, offers = question.event, question.model.traits().offers
         if self.modes is None:
-            return None if "modes" in model.offers else "needs 'modes', because the model knows none of its own"
+            return None if "modes" in offers else "needs 'modes', because the model knows none of its own"
         if len(self.modes[0]) != prod(event):
             return f"has modes of {len(self.modes[0])} coordinates, and a state has {prod(event)}"
         return None

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Ge, MinLen
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model
+from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from ebmkit.contracts.view import View
@@ -41,7 +43,11 @@ class Moments(Metric):
         if len(set(self.coordinates)) < len(self.coordinates):
             raise ValueError("'coordinates' names one of them twice")
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
+
+    def refusal(self, question: Question) -> str | None:
+        event = question.event
         last = max(self.coordinates)
         return None if last < prod(event) else f"measures coordinate {last}, and a state has {prod(event)}, from 0 on"
 

@@ -10,6 +10,7 @@ from ebmkit.components.metrics.neighbours import neighbours
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,6 +46,9 @@ class NearestNeighbours(Metric):
 
     samples: Annotated[int, Ge(1)] = 1_000
     ratio: Annotated[float, Gt(0), Lt(1)] = 1 / 3
+
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
 
     def results(self) -> tuple[str, ...]:
         return ("neighbour_distance", "neighbour_distance_floor", "memorised", "memorised_floor")

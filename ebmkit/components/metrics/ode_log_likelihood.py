@@ -10,8 +10,10 @@ from annotated_types import Ge, Gt
 
 from ebmkit.components.samplers.reverse_time import TRIES
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import MetricTraits
 from ebmkit.maths.process import least_noise, rates, signal_and_noise
 
 if TYPE_CHECKING:
@@ -69,14 +71,14 @@ class ODELogLikelihood(Metric):
     probes: Annotated[int, Ge(1)] | Literal["auto"] | None = "auto"
     truth: bool = False
 
-    def __post_init__(self) -> None:
-        if self.truth:
-            object.__setattr__(self, "needs", self.needs | {"truth"})  # frozen: this is still its construction
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(needs=self.needs | {"truth"} if self.truth else self.needs)
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        if "score" not in model.offers or model.conditioning == "time":  # without a score it is refused for that
+    def refusal(self, question: Question) -> str | None:
+        traits = question.model.traits()
+        if "score" not in traits.offers or traits.conditioning == "time":  # without a score it is refused for that
             return None
-        return "follows a process in time, and the model is conditioned on noise levels"
+        return "follows a process in time, but the model is conditioned on noise levels"
 
     def results(self) -> tuple[str, ...]:
         compared = ("ode_log_likelihood_truth", "ode_log_likelihood_gap") if self.truth else ()
@@ -96,7 +98,7 @@ class ODELogLikelihood(Metric):
         wanted = (None if d <= EXACT else 1) if self.probes == "auto" else self.probes
         probes = draw_probes("rademacher", there, wanted, view.rng).flatten(2) if wanted else None
         x = _precise(test[rows])
-        labels = view.labels("test") if view.spec.model.labelled else None
+        labels = view.labels("test") if view.spec.model.traits().labelled else None
         labels = None if labels is None else labels[rows.to(labels.device)].cpu()
         module = cast("Conditional", copy.deepcopy(view.module).to("cpu", torch.float64))
         with frozen(module):

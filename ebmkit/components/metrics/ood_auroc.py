@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Data, Event, Metric, Model
+from ebmkit.contracts.kinds import Data, Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +39,8 @@ class OODAUROC(Metric):
 
     outliers: Data | None = None
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event, model = question.event, question.model
         if self.outliers is None:
             return None
         name = self.outliers.component_name
@@ -48,8 +50,8 @@ class OODAUROC(Metric):
             return f"cannot read its outliers, data '{name}': {error}"
         if shape != event:
             return f"takes outliers like the data, and those of data '{name}' have shape {shape}"
-        if self.outliers.space != model.space:
-            return f"takes outliers like the data, and those of data '{name}' are {self.outliers.space}"
+        if self.outliers.traits().space != model.traits().space:
+            return f"takes outliers like the data, and those of data '{name}' are {self.outliers.traits().space}"
         return None
 
     def results(self) -> tuple[str, ...]:

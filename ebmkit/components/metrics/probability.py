@@ -9,8 +9,10 @@ from annotated_types import Ge, MinLen
 
 from ebmkit.components.metrics.enumerated import probabilities, too_many, unit_values
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import MetricTraits
 from ebmkit.maths.enumeration import VALUES, states
 
 if TYPE_CHECKING:
@@ -58,13 +60,17 @@ class Probability(Metric):
                 raise ValueError(f"unit {unit} has two values, in 'of' or 'given'")
             seen.add(unit)
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        low, high = VALUES.get(model.space, (0.0, 1.0))
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
+
+    def refusal(self, question: Question) -> str | None:
+        event, model = question.event, question.model
+        low, high = VALUES.get(model.traits().space, (0.0, 1.0))
         for unit, value in (*self.of, *self.given):
             if unit >= prod(event):
                 return f"asks for unit {unit}, and a state has {prod(event)} of them, counted from 0"
             if value not in (low, high):
-                return f"asks for unit {unit} at {value}, and {model.space} units are {low:g} or {high:g}"
+                return f"asks for unit {unit} at {value}, and {model.traits().space} units are {low:g} or {high:g}"
         reason = too_many(event) if self.exact else None
         return f"{reason}; 'exact: false' does without" if reason else None
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 from math import ceil, log, pi, prod, sqrt
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from ebmkit.components.metrics.ode_log_likelihood import score_and_divergence
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.samplers.reverse_sde import ReverseSDE
 from ebmkit.components.samplers.reverse_time import reverse_steps
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model
+from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -88,9 +89,11 @@ class SamplingError(Metric):
     Example: evaluate: [sampling_error]
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"reverse_sde"})
-
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event, model, sampler = question.event, question.model, question.sampler
+        if not isinstance(sampler, ReverseSDE):
+            found = "there is no 'sampler:'" if sampler is None else f"here is sampler '{sampler.component_name}'"
+            return f"computes the chains of sampler 'reverse_sde', but {found}"
         if not isinstance(model, NoisedMixtureModel):
             return "works with the exact score of model 'noised_mixture' only"
         if prod(event) > 1:

@@ -8,8 +8,9 @@ from annotated_types import Ge, Gt, Lt
 
 from ebmkit.components.metrics.known_model import build_target, check_target, other_score, other_shape
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Model, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.process import least_noise, signal_and_noise
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class ScoreError(Metric):
     def __post_init__(self) -> None:
         check_target(self.target, "energy", "gradient")
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event, model = question.event, question.model
         return other_score(model) or other_shape(self.target, event)
 
     def results(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from ebmkit.components.metrics.matched import matched
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,6 +40,9 @@ class SlicedWasserstein(Metric):
 
     samples: Annotated[int, Ge(1)] = 10_000
     directions: Annotated[int, Ge(1)] = 256
+
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
 
     def results(self) -> tuple[str, ...]:
         return ("sliced_wasserstein", "sliced_wasserstein_floor")

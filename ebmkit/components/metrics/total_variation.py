@@ -9,8 +9,10 @@ from annotated_types import Ge
 
 from ebmkit.components.metrics.enumerated import probabilities, too_many, unit_values
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Metric, Model, Space
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import MetricTraits
 from ebmkit.maths.enumeration import numbers
 
 if TYPE_CHECKING:
@@ -45,8 +47,11 @@ class TotalVariation(Metric):
 
     samples: Annotated[int, Ge(1)] = 10_000
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        return too_many(event)
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.samples)
+
+    def refusal(self, question: Question) -> str | None:
+        return too_many(question.event)
 
     def results(self) -> tuple[str, ...]:
         return ("total_variation", "total_variation_floor")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
 
-from ebmkit.components.models.couplings import Couplings, Values, announce, check_couplings
+from ebmkit.components.models.couplings import Couplings, Values, check_couplings, unit_traits
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
@@ -54,7 +55,10 @@ class Boltzmann(Model):
             check_couplings(self.weights, units, "weights")
         if units is not None and self.biases is not None and len(self.biases) != units:
             raise ValueError(f"'biases' has {len(self.biases)} numbers, and there are {units} units")
-        announce(self, self.values, units)
+
+    def traits(self) -> ModelTraits:
+        event = self.event()
+        return unit_traits(super().traits(), self.values, None if event is None else prod(event))
 
     def event(self) -> Event | None:
         given = self.weights or self.biases

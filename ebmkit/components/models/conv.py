@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from annotated_types import Ge, Gt, MinLen
 
 from ebmkit.components.models.conv_layers import PRESETS, SMALL, Architecture, ConvLayer, shape_after
+from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.conv import ConvEnergy
@@ -62,6 +65,9 @@ class Conv(Model):
             written = " and ".join(f"'{name}'" for name, given in own.items() if given)
             raise ValueError(f"the preset '{self.preset}' brings its own layers and head, so {written} cannot be set")
 
+    def traits(self) -> ModelTraits:
+        return super().traits()._replace(smooth=is_smooth(self.activation))
+
     @property
     def architecture(self) -> Architecture:
         """The layers, wherever they are listed."""
@@ -69,9 +75,9 @@ class Conv(Model):
             return PRESETS[self.preset]
         return Architecture(self.layers or SMALL.layers, self.dense)
 
-    def refusal(self, event: Event) -> str | None:
+    def refusal(self, question: Question) -> str | None:
         try:
-            shape_after(self.architecture.layers, event)
+            shape_after(self.architecture.layers, question.event)
         except ValueError as error:
             return str(error)
         return None

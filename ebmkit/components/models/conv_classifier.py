@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from annotated_types import Ge, Gt, MinLen
 
 from ebmkit.components.models.conv_layers import SMALL, Architecture, ConvLayer, shape_after
+from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.conv_classifier import ConvClassifierEnergy
@@ -50,9 +53,12 @@ class ConvClassifier(Model):
     activation: Literal["leaky_relu", "silu", "softplus", "gelu", "tanh", "relu"] = "silu"
     base_scale: Annotated[float, Gt(0)] | None = 2.0
 
-    def refusal(self, event: Event) -> str | None:
+    def traits(self) -> ModelTraits:
+        return super().traits()._replace(smooth=is_smooth(self.activation))
+
+    def refusal(self, question: Question) -> str | None:
         try:
-            shape_after(self.layers, event)
+            shape_after(self.layers, question.event)
         except ValueError as error:
             return str(error)
         return None

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from annotated_types import MinLen
 
-from ebmkit.contracts.kinds import Model
+from ebmkit.contracts.traits import ModelTraits
 from ebmkit.maths.enumeration import ENUMERABLE
 
 #: {0, 1} or {-1, +1}.
@@ -34,8 +34,8 @@ def check_couplings(rows: Couplings, units: int, name: str) -> None:
                 )
 
 
-def announce(model: Model, space: Values, units: int | None) -> None:
-    """Set on a model what follows from its parameters: its space, and what it offers where its states are few."""
-    object.__setattr__(model, "space", space)  # frozen, as every component: this is still its construction
-    if units is not None and units <= ENUMERABLE:
-        object.__setattr__(model, "offers", type(model).offers | {"sample_exact", "log_z"})
+def unit_traits(traits: ModelTraits, space: Values, units: int | None) -> ModelTraits:
+    """Traits of a model of units: its space follows from `values`, and few states can be enumerated."""
+    enumerable = units is not None and units <= ENUMERABLE
+    offers = traits.offers | {"sample_exact", "log_z"} if enumerable else traits.offers
+    return traits._replace(space=space, offers=offers)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
 
-from ebmkit.components.models.couplings import Couplings, Values, announce, check_couplings
+from ebmkit.components.models.couplings import Couplings, Values, check_couplings, unit_traits
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.pairwise import Pairwise
@@ -55,7 +56,9 @@ class Ising(Model):
                 raise ValueError("'periodic' closes a lattice, and 'coupling' is a matrix that couples any units")
         if isinstance(self.field, tuple) and len(self.field) != units:
             raise ValueError(f"'field' has {len(self.field)} numbers, and there are {units} units")
-        announce(self, self.values, units)
+
+    def traits(self) -> ModelTraits:
+        return unit_traits(super().traits(), self.values, prod(self.shape))
 
     def event(self) -> Event:
         return self.shape

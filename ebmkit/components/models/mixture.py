@@ -9,14 +9,17 @@ from annotated_types import Gt, MinLen
 from ebmkit.components.models.banana import Banana
 from ebmkit.components.models.composition import (
     ENERGY_AND_GRADIENT,
+    check_parts,
     check_weights,
     common_event,
     common_refusal,
-    compose,
+    composed_traits,
 )
 from ebmkit.components.models.ring import Ring
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.mixture import MixtureEnergy
@@ -60,16 +63,19 @@ class Mixture(Model):
 
     def __post_init__(self) -> None:
         check_weights(self.weights, self.components)
-        compose(self, self.components, PASSED_ON)
+        check_parts(self.components)
+
+    def traits(self) -> ModelTraits:
+        return composed_traits(self.components, PASSED_ON)
 
     def event(self) -> Event | None:
         return common_event(self.components)
 
-    def refusal(self, event: Event) -> str | None:
-        return common_refusal(self.components, event)
+    def refusal(self, question: Question) -> str | None:
+        return common_refusal(self.components, question)
 
     def build(self, event: Event) -> MixtureEnergy:
         from ebmkit.components.models.nets.mixture import MixtureEnergy
 
         parts = [component.build(event) for component in self.components]
-        return MixtureEnergy(parts, self.weights or [1.0] * len(parts), normalised="log_z" in self.offers)
+        return MixtureEnergy(parts, self.weights or [1.0] * len(parts), normalised="log_z" in self.traits().offers)

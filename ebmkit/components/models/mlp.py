@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Gt
 
+from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.mlp import MLPEnergy
@@ -41,6 +43,9 @@ class MLP(Model):
     base_scale: Annotated[float, Gt(0)] | None = 2.0
     spectral_norm: bool = False
     power_iterations: Annotated[int, Ge(1)] = 1
+
+    def traits(self) -> ModelTraits:
+        return super().traits()._replace(smooth=is_smooth(self.activation))
 
     def build(self, event: Event) -> MLPEnergy:
         from ebmkit.components.models.nets.mlp import MLPEnergy

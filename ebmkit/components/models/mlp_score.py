@@ -9,6 +9,7 @@ from annotated_types import Ge, MinLen
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Schedule
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.noised_network import NoisedScore
@@ -44,9 +45,8 @@ class MLPScore(Model):
     activation: Literal["silu", "softplus", "gelu", "tanh", "relu"] = "silu"
     classes: Annotated[int, Ge(1)] | None = None
 
-    @property
-    def labelled(self) -> bool:
-        return self.classes is not None
+    def traits(self) -> ModelTraits:
+        return super().traits()._replace(labelled=self.classes is not None)
 
     def build(self, event: Event) -> NoisedScore:
         from math import prod

@@ -8,15 +8,18 @@ from annotated_types import Gt, MinLen
 
 from ebmkit.components.models.composition import (
     ENERGY_AND_GRADIENT,
+    check_parts,
     check_weights,
     common_event,
     common_refusal,
-    compose,
+    composed_traits,
 )
 from ebmkit.components.models.double_well import DoubleWell
 from ebmkit.components.models.ring import Ring
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.sum import SumEnergy
@@ -47,13 +50,16 @@ class Sum(Model):
 
     def __post_init__(self) -> None:
         check_weights(self.weights, self.components)
-        compose(self, self.components, ENERGY_AND_GRADIENT)
+        check_parts(self.components)
+
+    def traits(self) -> ModelTraits:
+        return composed_traits(self.components, ENERGY_AND_GRADIENT)
 
     def event(self) -> Event | None:
         return common_event(self.components)
 
-    def refusal(self, event: Event) -> str | None:
-        return common_refusal(self.components, event)
+    def refusal(self, question: Question) -> str | None:
+        return common_refusal(self.components, question)
 
     def build(self, event: Event) -> SumEnergy:
         from ebmkit.components.models.nets.sum import SumEnergy

@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt
 
-from ebmkit.components.models.composition import ENERGY_AND_GRADIENT, common_event, common_refusal, compose
+from ebmkit.components.models.composition import (
+    ENERGY_AND_GRADIENT,
+    check_parts,
+    common_event,
+    common_refusal,
+    composed_traits,
+)
 from ebmkit.components.models.double_well import DoubleWell
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.tempered import TemperedEnergy
@@ -39,13 +47,16 @@ class Tempered(Model):
     temperature: Annotated[float, Gt(0)] = 1.0
 
     def __post_init__(self) -> None:
-        compose(self, (self.model,), ENERGY_AND_GRADIENT)
+        check_parts((self.model,))
+
+    def traits(self) -> ModelTraits:
+        return composed_traits((self.model,), ENERGY_AND_GRADIENT)
 
     def event(self) -> Event | None:
         return common_event((self.model,))
 
-    def refusal(self, event: Event) -> str | None:
-        return common_refusal((self.model,), event)
+    def refusal(self, question: Question) -> str | None:
+        return common_refusal((self.model,), question)
 
     def build(self, event: Event) -> TemperedEnergy:
         from ebmkit.components.models.nets.tempered import TemperedEnergy

@@ -10,6 +10,8 @@ from ebmkit.components.models.unet_layers import check_channels, other_image
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Schedule
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.noised_network import NoisedScore
@@ -49,12 +51,11 @@ class UNetScore(Model):
     def __post_init__(self) -> None:
         check_channels(self.channels)
 
-    @property
-    def labelled(self) -> bool:
-        return self.classes is not None
+    def traits(self) -> ModelTraits:
+        return super().traits()._replace(labelled=self.classes is not None)
 
-    def refusal(self, event: Event) -> str | None:
-        return other_image(event, self.multipliers)
+    def refusal(self, question: Question) -> str | None:
+        return other_image(question.event, self.multipliers)
 
     def build(self, event: Event) -> NoisedScore:
         from ebmkit.components.models.nets.noised_network import NoisedScore

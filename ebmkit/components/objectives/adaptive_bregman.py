@@ -9,10 +9,12 @@ from annotated_types import Ge
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.replay import Replay
 from ebmkit.components.noise.snapshot import Snapshot
-from ebmkit.components.objectives.bends import needs_curvature
+from ebmkit.components.objectives.curvature import curvature_refusal
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Bregman, Event, Init, Loss, Model, Objective, Sampler
+from ebmkit.contracts.kinds import Bregman, Event, Init, Loss, Objective, Sampler
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -54,12 +56,16 @@ class AdaptiveBregman(Objective):
     energy_l2: Annotated[float, Ge(0)] = 0.01
     control_variate: bool = False
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(sampler=self.sampler)
+
+    def refusal(self, question: Question) -> str | None:
+        model = question.model
         if not self.control_variate:
             return None
-        if model.space != "real" or "gradient" not in model.offers:
+        if model.traits().space != "real" or "gradient" not in model.traits().offers:
             return "has a control variate, which needs real states and an energy that is differentiable in them"
-        reason = needs_curvature(model)
+        reason = curvature_refusal(question)
         return f"has a control variate, which {reason}" if reason else None
 
     def extras(self, event: Event, data: Tensor) -> Contrast:

@@ -11,7 +11,9 @@ from ebmkit.components.inits.replay import Replay
 from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Init, Loss, Model, Objective, Sampler
+from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -50,8 +52,11 @@ class AdaptiveNCE(Objective):
     energy_l2: Annotated[float, Ge(0)] = 0.01
     control_variate: bool = False
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        return self._general().refusal(event, model)
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(sampler=self.sampler)
+
+    def refusal(self, question: Question) -> str | None:
+        return self._general().refusal(question)
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         return self._general().extras(event, data)

@@ -51,7 +51,7 @@ class AdversarialCE(Objective):
     noise_ratio: Annotated[float, Gt(0)] = 1.0
 
     def __post_init__(self) -> None:
-        if "learnable" not in self.generator.offers:
+        if "learnable" not in self.generator.traits().offers:
             raise ValueError(f"'generator' has to learn, and noise '{self.generator.component_name}' does not")
 
     def extras(self, event: Event, data: Tensor) -> ContrastiveContest:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 from annotated_types import Ge
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Loss, Model, Objective
+from ebmkit.contracts.kinds import Event, Loss, Objective
+from ebmkit.contracts.question import Question
 from ebmkit.maths.enumeration import ENUMERABLE
 
 if TYPE_CHECKING:
@@ -46,15 +47,16 @@ class ExactMLE(Objective):
     points: Annotated[int, Ge(3)] | None = None
     margin: Annotated[float, Ge(0)] = 0.5
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event, model = question.event, question.model
         d = prod(event)
-        if model.space in ("binary", "spin") and d <= ENUMERABLE:
+        if model.traits().space in ("binary", "spin") and d <= ENUMERABLE:
             return None
-        if "log_z" in model.offers or (model.space == "real" and d <= 2):
+        if "log_z" in model.traits().offers or (model.traits().space == "real" and d <= 2):
             return None
         return (
             f"sums over the states of at most {ENUMERABLE} units or integrates over one or two real coordinates where "
-            f"the model does not offer 'log_z', and a state has {d} {model.space} ones"
+            f"the model does not offer 'log_z', and a state has {d} {model.traits().space} ones"
         )
 
     def extras(self, event: Event, data: Tensor) -> Box | None:

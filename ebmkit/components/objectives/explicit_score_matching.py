@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.components.models.gaussian_mixture import GaussianMixture
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Model, Objective, Space
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -37,16 +39,17 @@ class ExplicitScoreMatching(Objective):
 
     def __post_init__(self) -> None:
         name = self.target.component_name
-        if lacking := sorted(self.needs - self.target.offers):
+        if lacking := sorted(self.needs - self.target.traits().offers):
             raise ValueError(f"model '{name}' has no score: it does not offer '{', '.join(lacking)}'")
-        if self.target.space != "real" or self.target.conditioning is not None:
+        if self.target.traits().space != "real" or self.target.traits().conditioning is not None:
             raise ValueError(f"model '{name}' has no score in x alone, on real states")
 
-    def refusal(self, event: Event, model: Model) -> str | None:
+    def refusal(self, question: Question) -> str | None:
+        event = question.event
         fixed = self.target.event()
         if fixed is not None and fixed != event:
             return f"has a target on states of shape {fixed}, the model lives on states of shape {event}"
-        if reason := self.target.refusal(event):
+        if reason := self.target.refusal(replace(question, model=self.target)):
             return f"has a target that does not fit: model '{self.target.component_name}' {reason}"
         return None
 

@@ -12,6 +12,7 @@ from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -53,6 +54,9 @@ class JEM(Objective):
     init: Init = Replay()
     energy_l2: Annotated[float, Ge(0)] = 0.1
     input_noise: Annotated[float, Ge(0)] = 0.0
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(sampler=self.sampler)
 
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)

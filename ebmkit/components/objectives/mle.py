@@ -11,6 +11,7 @@ from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -41,6 +42,9 @@ class MLE(Objective):
     sampler: Sampler = Langevin(steps=20)
     init: Init = Replay()
     energy_l2: Annotated[float, Ge(0)] = 0.1
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(sampler=self.sampler)
 
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)

@@ -10,8 +10,9 @@ from ebmkit.components.objectives.noised_batch import denoising_losses, even_sha
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Schedule, Space
-from ebmkit.contracts.kinds.model import Conditioning
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.states import Conditioning
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -56,6 +57,9 @@ class NoiseConditionalScoreMatching(Objective):
             raise ValueError(f"{len(self.weights)} weights for {self.schedule.count} noise levels")
         if not any(self.weights):
             raise ValueError("all weights are zero")
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(schedule=self.schedule)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         network = cast("Conditional", model)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.components.objectives.bends import needs_curvature
+from ebmkit.components.objectives.curvature import curvature_refusal
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Loss, Model, Objective, Space
+from ebmkit.contracts.kinds import Loss, Objective, Space
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -34,8 +35,8 @@ class ScoreMatching(Objective):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        return needs_curvature(model)
+    def refusal(self, question: Question) -> str | None:
+        return curvature_refusal(question)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.maths.laplacian import laplacian

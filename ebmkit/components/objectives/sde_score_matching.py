@@ -8,8 +8,9 @@ from ebmkit.components.objectives.noised_batch import denoising_losses, even_sha
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Schedule, Space
-from ebmkit.contracts.kinds.model import Conditioning
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.states import Conditioning
+from ebmkit.contracts.traits import ObjectiveTraits
 from ebmkit.maths.process import rates
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class SDEScoreMatching(Objective):
 
     schedule: Schedule = VP()
     weight: Literal["noise", "likelihood"] = "noise"
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(schedule=self.schedule)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         network = cast("Conditional", model)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge
 
-from ebmkit.components.objectives.bends import needs_curvature
+from ebmkit.components.objectives.curvature import curvature_refusal
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Loss, Model, Objective, Space
+from ebmkit.contracts.kinds import Loss, Objective, Space
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -43,8 +44,8 @@ class SlicedScoreMatching(Objective):
     variance_reduced: bool = True
     projections: Annotated[int, Ge(1)] = 1
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        return needs_curvature(model)
+    def refusal(self, question: Question) -> str | None:
+        return curvature_refusal(question)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.maths import probes

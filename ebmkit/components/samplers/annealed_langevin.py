@@ -10,13 +10,14 @@ from annotated_types import Ge, Gt
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Schedule, StepInfo
-from ebmkit.contracts.kinds.model import Conditioning
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.states import Conditioning
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class AnnealedLangevinState(NamedTuple):
@@ -64,6 +65,9 @@ class AnnealedLangevin(Sampler):
     steps_per_level: Annotated[int, Ge(1)] = 100
     step_size: Annotated[float, Gt(0)] | None = None
     denoise: bool = True
+
+    def traits(self) -> SamplerTraits:
+        return super().traits()._replace(schedule=self.schedule)
 
     @property
     def steps(self) -> int:  # type: ignore[override]  # a parameter of most samplers

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from ebmkit.contracts.abilities import SampleExact
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Space, StepInfo
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
-
-
-class SampledExactly(Protocol):
-    """A module that offers `sample_exact`."""
-
-    def sample_exact(self, n: int, rng: Generator) -> Tensor: ...
+    from ebmkit.contracts.energy import Energy
 
 
 class ExactState(NamedTuple):
@@ -45,5 +40,4 @@ class Exact(Sampler):
         return ExactState(x)
 
     def step(self, energy: Energy, state: ExactState, rng: Generator) -> tuple[ExactState, StepInfo]:
-        module = cast("SampledExactly", energy.module)
-        return ExactState(module.sample_exact(len(state.x), rng)), StepInfo()
+        return ExactState(energy.ask(SampleExact).sample_exact(len(state.x), rng)), StepInfo()

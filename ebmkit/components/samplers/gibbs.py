@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from annotated_types import Ge, Gt
 
+from ebmkit.contracts.abilities import Conditionals
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Space, StepInfo
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class GibbsState(NamedTuple):
@@ -54,25 +56,28 @@ class Gibbs(Sampler):
     scan: Literal["block", "fixed", "random"] = "block"
     temperature: Annotated[float, Gt(0)] = 1.0
 
+    def traits(self) -> SamplerTraits:
+        return super().traits()._replace(temperature=self.temperature)
+
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> GibbsState:
         return GibbsState(x)
 
     def step(self, energy: Energy, state: GibbsState, rng: Generator) -> tuple[GibbsState, StepInfo]:
         height = energy(state.x)
-        low, high = energy.unit_values
+        model, (low, high) = energy.ask(Conditionals), energy.unit_values
         x = state.x.clone(memory_format=torch.contiguous_format)
         units = x.view(len(x), -1)  # of the same memory as x
-        for sites in self._sweep(energy, units, rng):
-            p = torch.sigmoid(energy.log_odds(x, sites) / self.temperature)
+        for sites in self._sweep(model, units, rng):
+            p = torch.sigmoid(model.log_odds(x, sites) / self.temperature)
             is_high = torch.empty_like(p).uniform_(generator=rng) < p
             units.index_copy_(1, sites, low + (high - low) * is_high.to(x.dtype))
         return GibbsState(x), StepInfo(energy=height)
 
-    def _sweep(self, energy: Energy, units: Tensor, rng: Generator) -> Iterable[Tensor]:
+    def _sweep(self, model: Conditionals, units: Tensor, rng: Generator) -> Iterable[Tensor]:
         """The sets of units that are drawn one behind the other."""
         count, device = units.shape[1], units.device
         if self.scan == "block":
-            return energy.blocks()
+            return model.blocks()
         if self.scan == "fixed":
             return torch.split(torch.arange(count, device=device), 1)
         return torch.split(torch.randint(count, (count,), generator=rng, device=device), 1)

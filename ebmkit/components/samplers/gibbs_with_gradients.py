@@ -9,11 +9,12 @@ from annotated_types import Ge, Gt
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Space, StepInfo
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class GibbsWithGradientsState(NamedTuple):
@@ -53,6 +54,9 @@ class GibbsWithGradients(Sampler):
 
     steps: Annotated[int, Ge(1)] = 1_000
     temperature: Annotated[float, Gt(0)] = 1.0
+
+    def traits(self) -> SamplerTraits:
+        return super().traits()._replace(temperature=self.temperature)
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> GibbsWithGradientsState:
         return GibbsWithGradientsState(x, *energy.value_and_grad(x))

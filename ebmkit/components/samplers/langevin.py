@@ -10,38 +10,37 @@ from annotated_types import Ge, Gt
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class LangevinState(NamedTuple):
-    """Where the chains stand."""
+    """Positions of the chains."""
 
     x: Tensor
 
 
 @component("langevin")
 class Langevin(Sampler):
-    """Gradient descent on the energy with noise, whose stationary law tends to `exp(-E/T)` as the step becomes small.
+    """Unadjusted Langevin dynamics: gradient steps on the energy with Gaussian noise, biased by the step size.
 
         x' = x - step_size dE/dx + noise_std xi,    xi ~ N(0, I),    noise_std = sqrt(2 step_size T)
 
-    The literature writes the same kernel with other clocks. Where you read
-        `x - tau/2 dE/dx + sqrt(tau) xi` (Xu's thesis), take step_size = tau / 2;
-        `x - eps^2/2 dE/dx + eps xi` (Amini's eta, Beigy), take step_size = eps^2 / 2;
-        `x - eps dE/dx + sqrt(2 eps) xi` (Zhang), take step_size = eps.
-    Short-run chains for images set `noise_std` apart, as in step_size 1.0, noise_std 0.005: a low temperature.
+    For `x - tau/2 dE/dx + sqrt(tau) xi` (Xu's thesis) take step_size = tau / 2, for `x - eps^2/2 dE/dx + eps xi`
+    (Amini, Beigy) eps^2 / 2, for `x - eps dE/dx + sqrt(2 eps) xi` (Zhang) eps. Short-run chains for images set
+    `noise_std` separately, as in step_size 1.0, noise_std 0.005: a low temperature.
 
     Parameters:
-        steps: how many steps a chain makes.
+        steps: number of steps of a chain.
         step_size: factor of the gradient.
         temperature: T, which scales the noise only.
         noise_std: standard deviation of the noise, in place of the one that follows from step size and temperature.
         clip_gradient: largest norm of a chain's gradient; a longer one is shortened. Biases the chain where it acts.
-        clamp: bounds that positions are kept in, such as [-1, 1] for images.
+        clamp: bounds of the positions, such as [-1, 1] for images.
 
     Reference: Roberts and Tweedie, Bernoulli 2, 1996; Welling and Teh, ICML 2011.
 
@@ -63,6 +62,10 @@ class Langevin(Sampler):
         if self.clamp is not None and self.clamp[0] >= self.clamp[1]:
             raise ValueError(f"'clamp': nothing lies between {self.clamp[0]} and {self.clamp[1]}")
 
+    def traits(self) -> SamplerTraits:
+        fixed = next((f"has a '{name}'" for name in ("noise_std", "clamp") if getattr(self, name) is not None), "")
+        return super().traits()._replace(temperature=self.temperature, fixed_scale=fixed)
+
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> LangevinState:
         return LangevinState(x)
 
@@ -70,7 +73,7 @@ class Langevin(Sampler):
         return self.move(energy, state, self.noise(state.x, rng))
 
     def noise(self, x: Tensor, rng: Generator) -> Tensor:
-        """All random numbers of a step; drawn beforehand, they let whole blocks of steps be compiled."""
+        """All random numbers of a step; drawn in advance, so that blocks of steps can be compiled."""
         noise_std = sqrt(2 * self.step_size * self.temperature) if self.noise_std is None else self.noise_std
         return torch.empty_like(x).normal_(0, noise_std, generator=rng)
 
@@ -84,5 +87,5 @@ class Langevin(Sampler):
             drift = gradient * (self.clip_gradient / norm).clamp(max=1)
         x = noise.sub(drift, alpha=self.step_size).add_(x)  # not `add`: see `Splits` in chains/compiled.py
         if self.clamp is not None:
-            x = x.clamp(*self.clamp).add_(x - x)  # inf - inf is not a number: what ran away is not brought back
+            x = x.clamp(*self.clamp).add_(x - x)  # inf - inf is nan: a chain that diverged is not brought back
         return LangevinState(x), StepInfo(value, gradient)

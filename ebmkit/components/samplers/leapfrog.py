@@ -12,8 +12,8 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
     from ebmkit.chains.mass import Mass
+    from ebmkit.contracts.energy import Energy
 
 #: How much H may grow, in units of the temperature, before a trajectory counts as diverged: exp(-1000) is zero.
 DIVERGED = 1000.0

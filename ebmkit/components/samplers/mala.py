@@ -9,12 +9,14 @@ from annotated_types import Ge, Gt, Lt
 from ebmkit.components.samplers.leapfrog import HamiltonianState, Phase, choose, leapfrog
 from ebmkit.components.samplers.mass import Masses, check_masses, refusal_of
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Sampler, StepInfo
+from ebmkit.contracts.kinds import Sampler, StepInfo
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 @component("mala")
@@ -52,8 +54,11 @@ class MALA(Sampler):
     def __post_init__(self) -> None:
         check_masses(self.mass)
 
-    def refusal(self, event: Event) -> str | None:
-        return refusal_of(self.mass, event)
+    def traits(self) -> SamplerTraits:
+        return super().traits()._replace(temperature=self.temperature)
+
+    def refusal(self, question: Question) -> str | None:
+        return refusal_of(self.mass, question.event)
 
     def tunes(self) -> frozenset[str]:
         return frozenset({"step_size"} if self.mass is not None else {"step_size", "mass"})

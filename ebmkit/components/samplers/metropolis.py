@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 from annotated_types import Ge, Gt, MinLen
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Sampler, StepInfo
+from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class MetropolisState(NamedTuple):
@@ -57,7 +59,12 @@ class Metropolis(Sampler):
     center: float | Annotated[tuple[float, ...], MinLen(1)] | None = None
     temperature: Annotated[float, Gt(0)] = 1.0
 
-    def refusal(self, event: Event) -> str | None:
+    def traits(self) -> SamplerTraits:
+        fixed = "" if self.center is None else "has a 'center'"
+        return super().traits()._replace(temperature=self.temperature, fixed_scale=fixed)
+
+    def refusal(self, question: Question) -> str | None:
+        event = question.event
         if not isinstance(self.center, tuple) or len(self.center) == prod(event):
             return None
         return f"has a 'center' of {len(self.center)} coordinates, and a state has {prod(event)}"

@@ -11,12 +11,14 @@ from ebmkit.components.samplers.leapfrog import HamiltonianState, Phase, leapfro
 from ebmkit.components.samplers.mass import Masses, check_masses, refusal_of
 from ebmkit.components.samplers.trajectory import Trajectory
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Sampler, StepInfo
+from ebmkit.contracts.kinds import Sampler, StepInfo
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class Uniforms(NamedTuple):
@@ -73,12 +75,12 @@ class NUTS(Sampler):
 
     def __post_init__(self) -> None:
         check_masses(self.mass)
-        object.__setattr__(
-            self, "host_syncs", self.max_depth - 1
-        )  # frozen, as every component: this is its construction
 
-    def refusal(self, event: Event) -> str | None:
-        return refusal_of(self.mass, event)
+    def traits(self) -> SamplerTraits:
+        return super().traits()._replace(temperature=self.temperature, host_syncs=self.max_depth - 1)
+
+    def refusal(self, question: Question) -> str | None:
+        return refusal_of(self.mass, question.event)
 
     def tunes(self) -> frozenset[str]:
         return frozenset({"step_size"} if self.mass is not None else {"step_size", "mass"})

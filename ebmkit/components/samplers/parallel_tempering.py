@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from annotated_types import Ge, MinLen
 
 from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.contracts.abilities import ABILITIES, info_of
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.contracts.kinds.sampler import State
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class ParallelTemperingState(NamedTuple):
@@ -80,33 +82,36 @@ class ParallelTempering(Sampler):
         for lower, higher in zip(self.temperatures, self.temperatures[1:], strict=False):
             if higher <= lower:
                 raise ValueError(f"'temperatures' increase, and {higher} follows on {lower}")
-        if self.sampler is None:  # it is wrong itself, and that was said
-            return  # type: ignore[unreachable]
         self._check_inner()
-        traces = self.sampler.traces & {"energy", "gradient_norm"} | {"acceptance", "divergence"}
-        for name, value in (
-            ("spaces", self.sampler.spaces),
-            ("needs", self.sampler.needs | {"energy"}),
-            ("traces", traces),
-            ("host_syncs", self.sampler.steps * self.sampler.host_syncs),
-        ):
-            object.__setattr__(self, name, value)  # frozen, as every component: this is still its construction
+
+    def traits(self) -> SamplerTraits:
+        inner = self.sampler.traits()
+        return inner._replace(
+            needs=inner.needs | {"energy"},
+            traces=inner.traces & {"energy", "gradient_norm"} | {"acceptance", "divergence"},
+            host_syncs=self.sampler.steps * inner.host_syncs,
+        )
 
     def _check_inner(self) -> None:
-        called = f"sampler '{self.sampler.component_name}'"
+        inner, called = self.sampler.traits(), f"sampler '{self.sampler.component_name}'"
         if isinstance(self.sampler, ParallelTempering):
             raise ValueError("replicas of replicas: give all temperatures in one list")
-        if "sample_exact" in self.sampler.needs:
-            raise ValueError(f"{called} draws from the model itself, which cannot be heated, and needs no replicas")
-        if self.sampler.conditioning is not None:
-            raise ValueError(
-                f"{called} gives the model a {self.sampler.conditioning}, and replicas differ in temperature"
-            )
-        if getattr(self.sampler, "temperature", 1) != 1 or getattr(self.sampler, "noise_std", None) is not None:
-            raise ValueError(f"{called} has a temperature of its own, and exchanges go by 'temperatures' alone")
-        for name in ("center", "clamp"):
-            if getattr(self.sampler, name, None) is not None:
-                raise ValueError(f"{called} has a '{name}', and replicas are moved in units that differ")
+        if inner.conditioning is not None:
+            raise ValueError(f"{called} passes a {inner.conditioning} to the model, but replicas differ in temperature")
+        for name in sorted(inner.needs & ABILITIES.keys()):  # those of plugins are asked when the chain begins
+            info = info_of(ABILITIES[name])
+            if info.heated is None and not info.by_energy:
+                raise ValueError(f"{called} needs '{name}', which is not defined at other temperatures than 1")
+        if inner.temperature != 1:
+            raise ValueError(f"{called} has a temperature of its own, but exchanges follow 'temperatures' alone")
+        if inner.fixed_scale:
+            raise ValueError(f"{called} {inner.fixed_scale}, but replicas are moved in units that differ")
+
+    @property
+    def _rescales(self) -> bool:
+        """Whether replicas of real states move in units of sqrt(T): only where the energy is all that a step uses."""
+        inner = self.sampler.traits()
+        return inner.spaces == {"real"} and inner.needs <= {"energy", "gradient"}
 
     def inner(self) -> Sampler:
         return self.sampler
@@ -117,7 +122,7 @@ class ParallelTempering(Sampler):
     def begin(self, energy: Energy, x: Tensor, rng: Generator) -> ParallelTemperingState:
         """The state of replicas that stand at `x (R, B, *event)`."""
         temperature = torch.cat([x.new_full((x.shape[1],), level) for level in self.temperatures])
-        root = temperature.sqrt() if self.sampler.spaces == {"real"} else torch.ones_like(temperature)
+        root = temperature.sqrt() if self._rescales else torch.ones_like(temperature)
         unit = root.view(-1, *[1] * (x.dim() - 2))
         replicas = self.sampler.init(self._heated(energy, temperature, unit), x.flatten(0, 1) / unit, rng)
         return ParallelTemperingState(x[0], replicas, temperature, unit)
@@ -147,7 +152,7 @@ class ParallelTempering(Sampler):
         from ebmkit.chains.rescaled import RescaledEnergy
 
         heated = energy.at(temperature)
-        return RescaledEnergy(heated, unit) if self.sampler.spaces == {"real"} else heated
+        return RescaledEnergy(heated, unit) if self._rescales else heated
 
     def _move(self, heated: Energy, replicas: State, steps: int, rng: Generator) -> tuple[State, list[StepInfo]]:
         seen = []

@@ -12,13 +12,14 @@ from ebmkit.components.samplers.reverse_time import Spacing
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Schedule, StepInfo
-from ebmkit.contracts.kinds.model import Conditioning
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.states import Conditioning
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 @component("predictor_corrector")
@@ -61,6 +62,9 @@ class PredictorCorrector(Sampler):
     integrator: Literal["exponential", "euler_maruyama"] = "exponential"
     spacing: Spacing = "log_snr"
     denoise: bool = True
+
+    def traits(self) -> SamplerTraits:
+        return super().traits()._replace(schedule=self.schedule)
 
     @property
     def _predictor(self) -> ReverseSDE:

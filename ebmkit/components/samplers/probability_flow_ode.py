@@ -11,15 +11,16 @@ from ebmkit.components.samplers.reverse_time import TRIES, Spacing
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Schedule, StepInfo
-from ebmkit.contracts.kinds.model import Conditioning
+from ebmkit.contracts.states import Conditioning
+from ebmkit.contracts.traits import SamplerTraits
 from ebmkit.maths.process import rates, rates_at
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
     from ebmkit.chains.ode import Field
     from ebmkit.components.models.nets.conditional import Level
+    from ebmkit.contracts.energy import Energy
 
 
 @component("probability_flow_ode")
@@ -60,9 +61,8 @@ class ProbabilityFlowODE(Sampler):
     spacing: Spacing = "log_snr"
     denoise: bool = True
 
-    def __post_init__(self) -> None:
-        if self.tolerance is not None:
-            object.__setattr__(self, "host_syncs", TRIES)  # frozen, as every component: this is still its construction
+    def traits(self) -> SamplerTraits:
+        return super().traits()._replace(schedule=self.schedule, host_syncs=0 if self.tolerance is None else TRIES)
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> ReverseState:
         return ReverseSDE(steps=self.steps, spacing=self.spacing).init(energy, x, rng)

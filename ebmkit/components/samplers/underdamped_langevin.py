@@ -10,11 +10,12 @@ from annotated_types import Ge, Gt, Lt
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class UnderdampedState(NamedTuple):
@@ -62,6 +63,10 @@ class UnderdampedLangevin(Sampler):
     def __post_init__(self) -> None:
         if self.noise_std is not None and self.temperature != 1:
             raise ValueError("'noise_std' and 'temperature' both say how strong the noise is: give one of them")
+
+    def traits(self) -> SamplerTraits:
+        fixed = "" if self.noise_std is None else "has a 'noise_std'"
+        return super().traits()._replace(temperature=self.temperature, fixed_scale=fixed)
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> UnderdampedState:
         # As fast as chains are where nothing pulls: at rest they would first have to be heated.

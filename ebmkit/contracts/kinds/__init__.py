@@ -12,7 +12,8 @@ from ebmkit.contracts.component import is_kind as _is_kind
 # In the order in which people meet them, which every list of kinds keeps; `as` marks what is exported.
 # isort: off
 from ebmkit.contracts.kinds.data import Data as Data, Dataset as Dataset, Split as Split
-from ebmkit.contracts.kinds.model import Event as Event, Model as Model, Space as Space
+from ebmkit.contracts.states import Event as Event, Space as Space
+from ebmkit.contracts.kinds.model import Model as Model
 from ebmkit.contracts.kinds.objective import Loss as Loss, Objective as Objective
 from ebmkit.contracts.kinds.sampler import Sampler as Sampler, State as State, StepInfo as StepInfo
 from ebmkit.contracts.kinds.init import Init as Init

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds.model import Event, Space
+from ebmkit.contracts.states import Event, Space
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -27,10 +28,14 @@ class Data(Component, ABC):
 
     component_kind: ClassVar[str] = "data"
     space: ClassVar[Space] = "real"
-    #: Whether `load` gives labels too. Where parameters decide, this is a property.
+    #: Whether `load` gives labels too.
     labelled: ClassVar[bool] = False
     #: Whether `log_prob` knows the density that points are drawn from.
     known: ClassVar[bool] = False
+
+    def traits(self) -> DataTraits:
+        """What these data are. Override it where parameters decide."""
+        return DataTraits(self.space, self.labelled, self.known)
 
     @abstractmethod
     def event(self) -> Event:

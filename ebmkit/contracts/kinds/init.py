@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds.model import Event
+from ebmkit.contracts.states import Event
 
 if TYPE_CHECKING:
     from ebmkit.contracts.modules.starts import Starts

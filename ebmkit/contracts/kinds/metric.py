@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Ge
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds.model import Event, Model, Space
+from ebmkit.contracts.states import Space
+from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
     from ebmkit.contracts.view import View
+
+
+#: Needs that are no ability of the model.
+OF_THE_RUN = frozenset({"samples", "data", "chains", "labels", "truth"})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,8 +30,7 @@ class Metric(Component, ABC):
     component_kind: ClassVar[str] = "metric"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
     #: Of `samples` (model samples are drawn), `chains` (by few long chains), `data` (there must be held-out points),
-    #: `labels` (which have labels), `truth` (whose density is known), `reverse_sde` (that is the sampler) and what the
-    #: model must offer.
+    #: `labels` (which have labels), `truth` (whose density is known), and abilities of the model.
     needs: ClassVar[frozenset[str]] = frozenset()
     #: What the chains that draw the samples must report (see `Sampler.traces`).
     traces: ClassVar[frozenset[str]] = frozenset()
@@ -35,9 +39,9 @@ class Metric(Component, ABC):
 
     every: Annotated[int, Ge(1)] | None = None
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        """Why it cannot measure this model on states of this shape, in words that follow its name; None if it can."""
-        return None
+    def traits(self) -> MetricTraits:
+        """What this metric needs. Override it where parameters decide, and to say how many samples are drawn for it."""
+        return MetricTraits(self.spaces, self.needs, self.traces, self.least_chains)
 
     @abstractmethod
     def results(self) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds.model import Event, Space
+from ebmkit.contracts.states import Event, Space
+from ebmkit.contracts.traits import NoiseTraits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,6 +30,10 @@ class Noise(Component, ABC):
     component_kind: ClassVar[str] = "noise"
     offers: ClassVar[frozenset[str]] = frozenset({"density", "normalised"})
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
+
+    def traits(self) -> NoiseTraits:
+        """What this noise is and offers. Override it where parameters decide."""
+        return NoiseTraits(self.offers, self.spaces)
 
     def event(self) -> Event | None:
         """The shape that the parameters fix, or None for noise that takes the shape of the data."""

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds.model import Conditioning, Event, Model, Space
+from ebmkit.contracts.states import Conditioning, Event, Space
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -28,8 +29,8 @@ class Loss(NamedTuple):
 class Objective(Component, ABC):
     """What training minimises: a mean over the batch.
 
-    An objective that draws model samples declares `sampler` and `init` as parameters; the same sampler then serves
-    evaluation unless the spec has one of its own.
+    An objective that draws model samples names its sampler in `traits()`; the same sampler then serves evaluation
+    unless the spec has one of its own.
     """
 
     component_kind: ClassVar[str] = "objective"
@@ -43,9 +44,9 @@ class Objective(Component, ABC):
     #: Whether it learns from labels, which are then in `context.labels`.
     needs_labels: ClassVar[bool] = False
 
-    def refusal(self, event: Event, model: Model) -> str | None:
-        """Why it cannot train this model on states of this shape, in words that follow its name; None if it can."""
-        return None
+    def traits(self) -> ObjectiveTraits:
+        """What this objective needs. Override it where parameters decide, and to name a sampler or a schedule."""
+        return ObjectiveTraits(self.spaces, self.needs, self.conditioning, self.noise_needs, self.needs_labels)
 
     def extras(self, event: Event, data: Tensor) -> nn.Module | None:
         """Live side parts: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds.model import Conditioning, Event, Space
+from ebmkit.contracts.states import Conditioning, Space
+from ebmkit.contracts.traits import SamplerTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.energy import Energy
 
 
 class State(Protocol):
@@ -22,7 +23,7 @@ class State(Protocol):
 
 
 class StepInfo(NamedTuple):
-    """What one step saw. Tensors stay on the device; the chain runner reduces them when somebody asked for traces."""
+    """What one step saw. Tensors stay on the device; the chain runner averages them over chains for traces."""
 
     energy: Tensor | None = None  # (B,) at the point where the step began
     gradient: Tensor | None = None  # (B, *event), dE/dx at the same point
@@ -39,41 +40,40 @@ class Sampler(Component, ABC):
 
     component_kind: ClassVar[str] = "sampler"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
-    #: What the model must offer (see `Model`).
+    #: Abilities that the model must offer (`contracts/abilities.py`).
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
-    #: What it gives the model beside x; must be what the model expects.
+    #: What it passes to the model in addition to x; must be what the model takes.
     conditioning: ClassVar[Conditioning] = None
-    #: What its steps report, as `StepInfo` does. Narrow it, and metrics that read more are refused before the run.
+    #: What its steps report (see `StepInfo`); metrics that read more are refused before the run.
     traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm", "acceptance", "divergence"})
-    #: Whether a chain goes once from noise to a sample, so that it has an end, and no states to keep on the way. Where
-    #: it begins does not matter then, and its state has `level`, the noise level or time of x, None where x is clean.
+    #: Whether a chain goes once from noise to a sample, wherever it starts. Its state then has `level`, the noise level
+    #: or time of x, None where x is clean.
     from_noise: ClassVar[bool] = False
-    #: How often a step may make the host wait for the device. Only an algorithm that cannot know its length may.
+    #: How often a step may synchronise with the host; 0 unless the length of a step depends on the data.
     host_syncs: ClassVar[int] = 0
 
-    #: How often a call of the sampler steps. Declare it as a parameter unless it is fixed.
+    #: Steps of a chain. Declare it as a parameter unless it is fixed.
     steps: int
-
     #: The acceptance that a warm-up tunes to. Declare it as a parameter in samplers that can be tuned.
     target_acceptance: float | None = None
 
+    def traits(self) -> SamplerTraits:
+        """What this sampler is and needs. Override it where parameters decide."""
+        return SamplerTraits(self.spaces, self.needs, self.conditioning, self.traces, self.from_noise, self.host_syncs)
+
     def inner(self) -> Sampler | None:
-        """The sampler that this one is built around, which says what it needs; its acceptance is of exchanges then."""
+        """The sampler inside this one, if it is built around another."""
         return None
 
     def tunes(self) -> frozenset[str]:
-        """Of `step_size` and `mass`, which fields of its state a warm-up may replace (see `chains/warmup.py`)."""
+        """The fields of its state that a warm-up may replace: of `step_size` and `mass` (see `chains/warmup.py`)."""
         return frozenset()
-
-    def refusal(self, event: Event) -> str | None:
-        """Why the sampler cannot move states of this shape, in words that follow its name; None if it can."""
-        return None
 
     @abstractmethod
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> State:
-        """The state of chains that stand at `x`."""
+        """The state of chains at `x (B, *event)`."""
 
     @abstractmethod
     def step(self, energy: Energy, state: Any, rng: Generator) -> tuple[State, StepInfo]:
-        """The chains one step later. `energy(x)` gives `(B,)`; `energy.value_and_grad(x)` gives both at one price; and
-        `energy.score(x, level)` the score of a network with a noise level."""
+        """The chains one step later. `energy(x)` gives `(B,)`, `energy.value_and_grad(x)` also `dE/dx`, and
+        `energy.ask(...)` an ability of the model (see `contracts/energy.py`)."""

@@ -6,9 +6,9 @@ from abc import abstractmethod
 
 from torch import Generator, Tensor
 
-from ebmkit.contracts.kinds.model import Space
 from ebmkit.contracts.modules.live import LiveModule
 from ebmkit.contracts.setting import Setting
+from ebmkit.contracts.states import Space
 
 
 class Starts(LiveModule):

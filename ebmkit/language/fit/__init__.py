@@ -8,9 +8,10 @@ from ebmkit.contracts.kinds import Init, Metric, Noise, Objective, Sampler
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.chains import chain_misfits, sampler_misfits, start_misfits
+from ebmkit.language.fit.chains import chain_misfits, start_misfits
 from ebmkit.language.fit.metrics import expectation_misfits, metric_misfits, stop_misfits
 from ebmkit.language.fit.places import Places, event_of
+from ebmkit.language.fit.refusals import refusals
 from ebmkit.language.fit.states import data_misfits, idle_misfits, section_misfits, shape_misfits
 from ebmkit.language.fit.training import (
     ability_misfits,
@@ -21,13 +22,14 @@ from ebmkit.language.fit.training import (
     schedule_misfits,
     space_misfits,
 )
+from ebmkit.registry.registry import Registry
 
 __all__ = ["event_of", "misfits"]
 
 
-def misfits(checked: Checked, *, idle: bool = False) -> Iterator[EbmkitError]:
-    """Everything that cannot work, found before building; a spec with nothing to do is included unless `idle`."""
-    here = Places(checked)
+def misfits(checked: Checked, registry: Registry, *, idle: bool = False) -> Iterator[EbmkitError]:
+    """Everything that cannot work, before anything is built; that there is nothing to do too, unless that is `idle`."""
+    here = Places(checked, registry)
     unreadable = list(data_misfits(checked, here))
     yield from unreadable
     yield from section_misfits(checked, here)
@@ -43,8 +45,6 @@ def misfits(checked: Checked, *, idle: bool = False) -> Iterator[EbmkitError]:
         if isinstance(component, (Sampler, Objective)):
             yield from ability_misfits(path, component, checked, here)
             yield from schedule_misfits(path, component, checked, here)
-        if isinstance(component, Sampler):
-            yield from sampler_misfits(path, component, checked, here)
         if isinstance(component, (Sampler, Objective, Noise, Metric)):
             yield from space_misfits(path, component, checked, here)
         if isinstance(component, Noise):
@@ -52,6 +52,7 @@ def misfits(checked: Checked, *, idle: bool = False) -> Iterator[EbmkitError]:
             yield from noise_misfits(path, component, checked, here)
         if isinstance(component, Init):
             yield from start_misfits(path, component, checked, here)
+    yield from refusals(checked, here)
     yield from objective_misfits(checked, here)
     yield from chain_misfits(checked, here)
     yield from metric_misfits(checked, here)

@@ -32,20 +32,13 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             other=here("data"),
             other_label=f"shape {data.event()}",
         )
-    elif data and (reason := model.refusal(data.event())):
-        yield ShapeMismatch(
-            f"{label_of(model)} {reason}",
-            here("model"),
-            other=here("data"),
-            other_label=f"shape {data.event()}",
-        )
-    if data and data.space != model.space:
+    if data and data.traits().space != model.traits().space:
         yield SpaceMismatch(
-            f"{label_of(data)} has {data.space} states, but {label_of(model)} has {model.space} states",
+            f"{label_of(data)} is {data.traits().space}, {label_of(model)} is {model.traits().space}",
             here("model"),
-            label=model.space,
+            label=model.traits().space,
             other=here("data"),
-            other_label=data.space,
+            other_label=data.traits().space,
         )
     if not data and fixed is None:
         yield SectionMissing(f"{label_of(model)} takes its shape from data, but there is no 'data:'", here("model"))

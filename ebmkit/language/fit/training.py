@@ -18,51 +18,55 @@ from ebmkit.errors.fit import (
 )
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.places import MODELS, USUAL, Places, conditioned, event_of, label_of
+from ebmkit.language.fit.places import Places, conditioned, event_of, label_of, model_for
 
 
 def ability_misfits(
     path: Path, component: Sampler | Objective, checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
+    """Does the model offer what a sampler or an objective needs?"""
     model, objective = checked.spec.model, checked.spec.objective
-    if path[1:] and path[0] == "objective" and objective and objective.conditioning != model.conditioning:
+    gives, takes = component.traits().conditioning, model.traits().conditioning
+    if path[1:] and path[0] == "objective" and objective and objective.traits().conditioning != takes:
         return  # another objective brings other samplers
-    if component.conditioning != model.conditioning:
-        kind = component.component_kind
+    if gives != takes:
+        fitting = here.fitting(component.component_kind)
+        instead = f"{component.component_kind}s that fit: {fitting}; or " if fitting else ""
         yield ConditioningMismatch(
-            f"{label_of(component)} needs a model that takes {conditioned(component.conditioning)}, but "
-            f"{label_of(model)} takes {conditioned(model.conditioning)}",
+            f"{label_of(component)} passes {conditioned(gives)} to a model, but {label_of(model)} takes "
+            f"{conditioned(takes)}",
             here(*path),
-            label=f"needs a model that takes {conditioned(component.conditioning)}",
+            label=f"passes {conditioned(gives)}",
             other=here("model"),
-            other_label=f"takes {conditioned(model.conditioning)}",
-            help=f"use {kind} '{USUAL[kind, model.conditioning]}', or {MODELS[component.conditioning]}",
+            other_label=f"takes {conditioned(takes)}",
+            help=f"{instead}use {model_for(gives)}",
         )
-        return  # the needs of its replacement are not known
-    if lacking := sorted(component.needs - model.offers):
+        return  # what another one needs is not known
+    if lacking := sorted(component.traits().needs - model.traits().offers):
         yield AbilityMissing(
             f"{label_of(component)} needs '{', '.join(lacking)}', which {label_of(model)} does not offer",
             here(*path),
             label=f"needs {', '.join(lacking)}",
             other=here("model"),
-            other_label=f"offers {', '.join(sorted(model.offers))}",
+            other_label=f"offers {', '.join(sorted(model.traits().offers))}",
         )
 
 
 def schedule_misfits(
     path: Path, component: Sampler | Objective, checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
-    """Checks that a component uses the noise schedule of the model."""
-    model, theirs = checked.spec.model, getattr(component, "schedule", None)
-    if theirs is None or model.schedule is None or component.conditioning != model.conditioning:
+    """Is the noise that a component works with that of the model?"""
+    model, theirs = checked.spec.model, component.traits().schedule
+    own = model.traits().schedule
+    if theirs is None or own is None or component.traits().conditioning != model.traits().conditioning:
         return
-    if theirs != model.schedule:
+    if theirs != own:
         yield ScheduleMismatch(
             f"{label_of(component)} has a different noise schedule from {label_of(model)}",
             here(*path, "schedule"),
             label=_numbers(theirs),
             other=here("model", "schedule"),
-            other_label=_numbers(model.schedule),
+            other_label=_numbers(own),
             help="write the schedule once under 'parts:' and refer to it in both places: schedule: $name",
         )
 
@@ -76,21 +80,23 @@ def _numbers(schedule: Schedule) -> str:
 def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     """Checks that the data provide what a conditioned model takes from them: scales and labels."""
     model, data = checked.spec.model, checked.spec.data
-    if model.schedule is not None and model.schedule.needs_data and not data:
+    schedule = model.traits().schedule
+    if schedule is not None and schedule.needs_data and not data:
         yield SectionMissing(
             f"{label_of(model)} has a schedule that takes 'sigma_max' from data, but there is no 'data:'",
             here("model", "schedule"),
             help="set it to a number, as in {use: geometric, sigma_max: 10.0}",
         )
-    if checked.spec.compile and model.conditioning is not None:
+    takes = model.traits().conditioning
+    if checked.spec.compile and takes is not None:
         yield Unsuitable(
-            f"'compile' applies to energies of x only, but {label_of(model)} takes {conditioned(model.conditioning)}",
+            f"'compile' applies to energies of x only, but {label_of(model)} takes {conditioned(takes)}",
             here("compile"),
             other=here("model"),
-            other_label=f"takes {conditioned(model.conditioning)}",
+            other_label=f"takes {conditioned(model.traits().conditioning)}",
             help="leave 'compile' out",
         )
-    if model.labelled and not (data and data.labelled):
+    if model.traits().labelled and not (data and data.traits().labelled):
         yield Unsuitable(
             f"{label_of(model)} has 'classes', but {f'{label_of(data)} has no labels' if data else 'there is no data'}",
             here("model", "classes"),
@@ -104,13 +110,13 @@ def space_misfits(
     path: Path, component: Sampler | Objective | Noise | Metric, checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
     model = checked.spec.model
-    if model.space not in component.spaces:
+    if model.traits().space not in component.traits().spaces:
         yield SpaceMismatch(
-            f"{label_of(component)} needs {' or '.join(sorted(component.spaces))} states, "
-            f"but {label_of(model)} has {model.space} states",
+            f"{label_of(component)} works on {' or '.join(sorted(component.traits().spaces))} states, "
+            f"{label_of(model)} has {model.traits().space} ones",
             here(*path),
             other=here("model"),
-            other_label=f"{model.space} states",
+            other_label=f"{model.traits().space} states",
         )
 
 
@@ -130,29 +136,21 @@ def noise_misfits(path: Path, noise: Noise, checked: Checked, here: Places) -> I
     objective = checked.spec.objective
     if objective is None or path[:-1] != ("objective",):
         return
-    if lacking := sorted(objective.noise_needs - noise.offers):
+    if lacking := sorted(objective.traits().noise_needs - noise.traits().offers):
         yield AbilityMissing(
             f"{label_of(objective)} needs noise that is '{', '.join(lacking)}', which {label_of(noise)} is not",
             here(*path),
-            label=f"offers {', '.join(sorted(noise.offers))}",
+            label=f"offers {', '.join(sorted(noise.traits().offers))}",
             other=here("objective"),
-            other_label=f"needs {', '.join(sorted(objective.noise_needs))}",
+            other_label=f"needs {', '.join(sorted(objective.traits().noise_needs))}",
         )
 
 
 def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    spec, event = checked.spec, event_of(checked)
-    objective, data, model = spec.objective, spec.data, spec.model
+    objective, data = checked.spec.objective, checked.spec.data
     if objective is None:
         return
-    if event is not None and (reason := objective.refusal(event, model)):
-        yield Unsuitable(
-            f"{label_of(objective)} {reason}",
-            here("objective"),
-            other=here("model"),
-            other_label=f"{label_of(model)} with states of shape {event}",
-        )
-    if objective.needs_labels and data and not data.labelled:
+    if objective.traits().needs_labels and data and not data.traits().labelled:
         yield Unsuitable(
             f"{label_of(objective)} learns from labels, but {label_of(data)} has none",
             here("objective"),

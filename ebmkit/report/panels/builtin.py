@@ -37,7 +37,7 @@ def ebmkit_report_panels(view: RunView) -> list[Panel]:
         panels += line.panels(view)
     elif len(view.event) == 1:
         panels += plane.panels(view)
-    if view.plan.spec.model.conditioning is not None:
+    if view.plan.spec.model.traits().conditioning is not None:
         panels += noised.panels(view)
     judged = [*marginals.panels(view), *mixing.panels(view), *traces.panels(view)]
     recorded = [*training.panels(view), *energies.panels(view), *chains.panels(view), *training.details(view)]

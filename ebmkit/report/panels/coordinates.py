@@ -34,7 +34,7 @@ def which(view: RunView, most: int) -> str:
 
 def is_discrete(view: RunView) -> bool:
     """Whether a state consists of two-valued units."""
-    return view.plan.spec.model.space in ("binary", "spin")
+    return view.plan.spec.model.traits().space in ("binary", "spin")
 
 
 def quantities(view: RunView, most: int) -> dict[str, Tensor]:

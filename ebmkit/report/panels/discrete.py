@@ -105,7 +105,7 @@ def draw_states(axes: Any, view: RunView) -> str:
 def _values(view: RunView) -> tuple[float, float]:
     from ebmkit.maths.enumeration import VALUES
 
-    return VALUES[view.plan.spec.model.space]
+    return VALUES[view.plan.spec.model.traits().space]
 
 
 def _probabilities(view: RunView) -> Tensor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.components.samplers.exact import SampledExactly
+    from ebmkit.contracts.abilities import SampleExact
     from ebmkit.engine.run_view import RunView
 
 POINTS = 10_000
@@ -19,14 +19,14 @@ NUMBERS = 1 << 24
 def has_exact(view: RunView) -> bool:
     """Whether the target of a sampling experiment can be sampled directly."""
     spec = view.plan.spec
-    return "sample_exact" in spec.model.offers and not spec.stages and temperature(view) == 1
+    return "sample_exact" in spec.model.traits().offers and not spec.stages and temperature(view) == 1
 
 
 def exact_draws(view: RunView, most: int = POINTS) -> Tensor:
     """Independent draws on the CPU, the same in every panel."""
     import torch
 
-    module = cast("SampledExactly", view.parts.evaluated)
+    module = cast("SampleExact", view.parts.evaluated)
     count = min(most, max(1, NUMBERS // max(1, prod(view.event))))
     with torch.no_grad():
         return module.sample_exact(count, view.streams.generator("report/exact")).cpu()
@@ -34,4 +34,5 @@ def exact_draws(view: RunView, most: int = POINTS) -> Tensor:
 
 def temperature(view: RunView) -> float:
     """T of the distribution exp(-E/T) that chains sample."""
-    return float(getattr(view.plan.chain_sampler, "temperature", 1.0))
+    sampler = view.plan.chain_sampler
+    return sampler.traits().temperature if sampler else 1.0

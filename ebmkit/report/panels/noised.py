@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmkit.components.metrics.inpainting import Inpainting
 from ebmkit.contracts.panel import Panel
+from ebmkit.contracts.question import Question
 from ebmkit.maths.process import least_noise, level_of, most_noise, range_of, signal_and_noise, some_levels
 from ebmkit.report.panels import images, line, plane
 from ebmkit.report.panels.potential import SIGMA, at_least_noise, has_potential, named
@@ -43,13 +44,13 @@ def panels(view: RunView) -> list[Panel]:
             found.append(Panel(f"score-{position}", title, partial(draw_score, level=level)))
     if view.event == (1,):
         found.append(Panel("scores", "Scores", draw_scores, wide=True))
-    if view.can_sample and view.plan.chain_sampler and view.plan.chain_sampler.from_noise:
+    if view.can_sample and view.plan.chain_sampler and view.plan.chain_sampler.traits().from_noise:
         if images.shape(view.event) or len(view.event) == 1:
             found.append(Panel("way", "From noise to samples", draw_trajectory, wide=True))
         if (
             images.shape(view.event)
             and view.data("test") is not None
-            and not _inpainting(view).refusal(view.event, model)
+            and not _inpainting(view).refusal(Question(view.event, model))
         ):
             found.append(Panel("inpainting", "Half of an image filled in", draw_inpainting, wide=True, detail=True))
     return [*found, Panel("schedule", "Noise schedule", draw_schedule, wide=True, detail=True)]
@@ -171,7 +172,7 @@ def draw_inpainting(axes: Any, view: RunView) -> str:
     assert data is not None
     x = data[:FILLED].to(view.parts.device)
     mask = metric.mask(view.event).to(x.device)
-    labels = view.labels("test") if view.plan.spec.model.labelled else None
+    labels = view.labels("test") if view.plan.spec.model.traits().labelled else None
     with view.drawing_from("report/inpainting"):
         drawn = [view.inpainted(x, mask, view.rng, None if labels is None else labels[: len(x)]) for _ in range(2)]
     low, high = images.shades(view, x)
@@ -262,7 +263,7 @@ def _amounts(schedule: Schedule, level: float) -> str:
 def _label(view: RunView) -> int | None:
     """A label that occurs in the held-out data, for a model that takes labels."""
     labels = view.labels("test")
-    return int(labels.min()) if view.plan.spec.model.labelled and labels is not None else None
+    return int(labels.min()) if view.plan.spec.model.traits().labelled and labels is not None else None
 
 
 def _inpainting(view: RunView) -> Inpainting:

@@ -54,7 +54,7 @@ def panels(view: RunView) -> list[Panel]:
         found.append(Panel("samples", "Samples of the model", draw_samples))
     if view.has_energy and view.event == (2,):
         found.append(Panel("energy", "Energy", draw_energy))
-        if "gradient" in view.plan.spec.model.offers:
+        if "gradient" in view.plan.spec.model.traits().offers:
             found.append(Panel("score", "Score field", draw_score, detail=True))
     return found
 

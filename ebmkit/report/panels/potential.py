@@ -16,7 +16,7 @@ SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 def has_potential(view: RunView) -> bool:
     """Whether there is an energy at every noise level that needs no label."""
     model = view.plan.spec.model
-    return "energy" in model.offers and model.conditioning is not None and not model.labelled
+    return "energy" in model.traits().offers and model.traits().conditioning is not None and not model.traits().labelled
 
 
 def named(schedule: Schedule, level: float | None) -> str:

@@ -21,16 +21,16 @@ def _load(data: Data, split: Split) -> Dataset:
 
 def loads_what_it_announces(data: Data, case: Case) -> None:
     """Both splits hold finite points of the shape and space that it announces, on the CPU, and a label each if any."""
-    values = {"binary": {0.0, 1.0}, "spin": {-1.0, 1.0}}.get(data.space)
+    values = {"binary": {0.0, 1.0}, "spin": {-1.0, 1.0}}.get(data.traits().space)
     for split in SPLITS:
         x, y = _load(data, split)
         require(len(x) > 0, f"the {split} split is empty")
         require(tuple(x.shape[1:]) == data.event(), f"points have shape {tuple(x.shape[1:])}, not {data.event()}")
         require(x.device.type == "cpu", f"points are on {x.device}")
-        require(x.is_floating_point() or data.space != "real", f"real points are {x.dtype}")
+        require(x.is_floating_point() or data.traits().space != "real", f"real points are {x.dtype}")
         require(bool(x.isfinite().all()), f"{int((~x.isfinite()).sum())} numbers are not finite")
         strange = set(x.flatten().tolist()) - values if values else set()
-        require(not strange, f"{data.space} points have values {sorted(strange)[:3]}")
+        require(not strange, f"{data.traits().space} points have values {sorted(strange)[:3]}")
         if y is not None:
             require(y.shape == x.shape[:1], f"{len(x)} points have labels of shape {tuple(y.shape)}")
 

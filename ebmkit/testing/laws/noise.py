@@ -58,7 +58,7 @@ _fitted_once = lru_cache(maxsize=8)(_fitted)
 
 
 def _normalised(noise: Noise, case: Case) -> Density:
-    if "normalised" not in noise.offers:
+    if "normalised" not in noise.traits().offers:
         raise Inapplicable("its density is known up to a constant")
     return _density(noise, case)
 
@@ -160,7 +160,7 @@ def can_be_moved(noise: Noise, case: Case) -> None:
     finite differences; if it does not, it has nothing to learn."""
     density = _density(noise, case)
     learnt = [parameter for parameter in density.parameters() if parameter.requires_grad]
-    require(bool(learnt) == ("learnable" in noise.offers), f"it has {len(learnt)} tensors that are learnt")
+    require(bool(learnt) == ("learnable" in noise.traits().offers), f"it has {len(learnt)} tensors that are learnt")
     if not learnt:
         return
 

@@ -70,11 +70,15 @@ def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float6
     """A network, a batch, and extras that were fitted to the data it is from, or to `other` data."""
     model, event = model_for(objective, case.event, case.partners)
     module = build(model, event, dtype=dtype).train()
-    points = data(event, dtype) if model.space == "real" else states(model.space, 200, event, generator(1), dtype)
+    points = (
+        data(event, dtype)
+        if model.traits().space == "real"
+        else states(model.traits().space, 200, event, generator(1), dtype)
+    )
     with seeded(1 if other else 0), default_dtype(dtype):
         extras = objective.extras(event, points[:100] if other else points)
         if extras is not None:
-            prepare_modules(extras, small_setting(module, event, model.space, points))
+            prepare_modules(extras, small_setting(module, event, model.traits().space, points))
             extras = extras.to(dtype)
     setting = _Setting(objective, module, extras, points[:12])
     if not setting.learnt():

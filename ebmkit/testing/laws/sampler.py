@@ -31,7 +31,7 @@ def _short(sampler: Sampler, steps: int = STEPS) -> Sampler:
 def _setting(sampler: Sampler, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, Tensor]:
     """A network to run on, and where chains begin."""
     model, event = model_for(sampler, case.event, case.partners)
-    return build(model, event, dtype=dtype), states(model.space, n, event, generator(1), dtype)
+    return build(model, event, dtype=dtype), states(model.traits().space, n, event, generator(1), dtype)
 
 
 def _run(sampler: Sampler, module: nn.Module, x: Tensor, seed: int = 2) -> Chain:
@@ -63,7 +63,7 @@ def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
         require(bool(((acceptance >= 0) & (acceptance <= 1)).all()), f"acceptances are {acceptance.tolist()}")
     if (divergence := chain.last.divergence) is not None:
         require(bool(((divergence == 0) | (divergence == 1)).all()), f"divergences are {divergence.tolist()}")
-    beyond = set(chain.traces) - sampler.traces
+    beyond = set(chain.traces) - sampler.traits().traces
     require(not beyond, f"its steps report {', '.join(beyond)}, which `traces` does not name")
 
 
@@ -148,18 +148,18 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
     with torch.no_grad():
         before, after = (torch.cat([features(x), module(x)[:, None]], 1) for x in (exact, chain.x))
     spread = before.std(0, keepdim=True)  # every statistic in units of its own
-    unbiased = chain.last.acceptance is not None or not sampler.needs & {"gradient", "score"}
+    unbiased = chain.last.acceptance is not None or not sampler.traits().needs & {"gradient", "score"}
     require_same_law(after / spread, before / spread, "a statistic of its chains", allowance=0.0 if unbiased else 0.05)
 
 
 def _exact_draws(model: Model, module: Any, event: Event, seed: int) -> Tensor:
     """Independent draws of a model that offers them, or whose states are few enough to go through."""
-    if "sample_exact" in model.offers:
+    if "sample_exact" in model.traits().offers:
         draws: Tensor = module.sample_exact(DRAWS, generator(seed))
         return draws
-    if model.space not in VALUES:
+    if model.traits().space not in VALUES:
         raise Inapplicable(f"'{model.component_name}', which it was tried on, cannot be drawn from exactly")
-    every = enumerated(lambda x: -module(x), event, VALUES[model.space])
+    every = enumerated(lambda x: -module(x), event, VALUES[model.traits().space])
     return every.x[torch.multinomial(every.weights, DRAWS, replacement=True, generator=generator(seed))]
 
 
@@ -171,7 +171,7 @@ def runs_on_the_device(sampler: Sampler, case: Case) -> None:
         module, x = module.to(gpu.device), x.to(gpu.device)
         with gpu.watched() as seen:
             ended = run_chain(_short(sampler), module, x, gpu.generator(2), traces=True).x
-        seen.require_no_host_syncs(beyond=sampler.host_syncs * _short(sampler).steps)
+        seen.require_no_host_syncs(beyond=sampler.traits().host_syncs * _short(sampler).steps)
         require(ended.device == gpu.device, f"chains ended on {ended.device}")
         off = float((ended.cpu() - on_cpu).abs().max())
     require(off <= 1e-5 * (1 + float(on_cpu.abs().max())), f"chains differ from those on the CPU by {off:.3g}")

@@ -97,8 +97,8 @@ def test_both_splits_come_from_one_model_whatever_the_global_generator():
 
 
 def test_the_space_is_the_model_s():
-    assert FromModel().space == "real"
-    assert FromModel(model=Coins()).space == "binary"
+    assert FromModel().traits().space == "real"
+    assert FromModel(model=Coins()).traits().space == "binary"
 
 
 @pytest.mark.parametrize(("model", "words"), [(MLP(), "cannot be sampled exactly"), (Shapeless(), "takes its shape")])

@@ -109,8 +109,11 @@ def test_only_small_grey_images(event):
 
 def test_naming_them_takes_no_torch():
     program = (
-        "import sys; from ebmkit.components.metrics.fid import FID; from ebmkit.components.models.mlp import MLP\n"
-        "assert FID().results()[0] == 'fid@digits-cnn/1000' and FID().refusal((2,), MLP())\n"
+        "import sys\n"
+        "from ebmkit.components.metrics.fid import FID\n"
+        "from ebmkit.components.models.mlp import MLP\n"
+        "from ebmkit.contracts.question import Question\n"
+        "assert FID().results()[0] == 'fid@digits-cnn/1000' and FID().refusal(Question((2,), MLP()))\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -18,6 +18,7 @@ from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.traits import ModelTraits
 from ebmkit.testing.partner import build as build_module
 from tests.components.oracles import EVENTS, FakeView, assert_mean, generator, random_covariance, rows
 
@@ -178,7 +179,9 @@ class NoisedRun(Run):
     def __init__(self, module, test, labels=None):
         super().__init__(module, test)
         self.schedule, self.asked = module.schedule, []
-        self.spec = SimpleNamespace(model=SimpleNamespace(labelled=labels is not None))
+        self.spec = SimpleNamespace(
+            model=SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(), labelled=labels is not None))
+        )
         self.labels = lambda split: labels
 
     def score(self, x, level, labels):

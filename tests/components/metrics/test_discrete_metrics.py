@@ -13,6 +13,7 @@ from ebmkit.components.metrics.total_variation import TotalVariation
 from ebmkit.components.models.boltzmann import Boltzmann
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.ising import Ising
+from ebmkit.contracts.question import Question
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.maths import enumeration
@@ -107,7 +108,7 @@ def test_a_unit_has_one_value(parameters):
 
 def test_what_cannot_be_asked_is_refused():
     def refusal(event, model, **parameters):
-        return Probability(**parameters).refusal(event, model)
+        return Probability(**parameters).refusal(Question(event, model))
 
     assert refusal((3,), LECTURE) is None
     assert "asks for unit 3, and a state has 3 of them" in refusal((3,), LECTURE, of=((3, 1),))
@@ -166,7 +167,11 @@ def test_exact_draws_are_at_the_floor_and_others_are_not():
     assert abs(found["total_variation"] - found["total_variation_floor"]) < 2.7 / math.sqrt(n)
     wrong = TotalVariation(samples=n).measure(View(model, -view.samples(n)))
     assert wrong["total_variation"] > found["total_variation_floor"] + 2.7 / math.sqrt(n)
-    assert TotalVariation().refusal((17,), Ising(shape=(17,))).startswith("enumerates the states of at most 16 units")
+    assert (
+        TotalVariation()
+        .refusal(Question((17,), Ising(shape=(17,))))
+        .startswith("enumerates the states of at most 16 units")
+    )
 
 
 # log_z

@@ -10,6 +10,8 @@ from ebmkit import load_spec
 from ebmkit.components.metrics.inpainting import Inpainting
 from ebmkit.components.samplers.reverse_time import reverse_steps
 from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.base import Mistakes
@@ -156,7 +158,9 @@ class Run(FakeView):
         super().__init__(test, test, train)
         self.event, self.fillings, self.told = tuple(test.shape[1:]), list(fillings), []
         self.device = torch.device("cpu")
-        self.spec = SimpleNamespace(model=SimpleNamespace(labelled=labels is not None))
+        self.spec = SimpleNamespace(
+            model=SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(), labelled=labels is not None))
+        )
         self.labels = lambda split: labels
 
     def inpainted(self, known, mask, rng, labels=None):
@@ -168,7 +172,7 @@ class Run(FakeView):
 @pytest.mark.parametrize("event", [(2,), (10,), (1, 4, 4), (5, 3)], ids=str)
 def test_the_three_errors_are_those_of_loops(event, keep):
     metric = Inpainting(keep=keep, draws=2)
-    if metric.refusal(event, None):
+    if metric.refusal(Question(event, None)):
         assert len(event) == 1
         assert keep in ("top", "bottom")
         return

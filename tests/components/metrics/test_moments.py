@@ -5,6 +5,7 @@ import torch
 
 import ebmkit
 from ebmkit.components.metrics.moments import Moments
+from ebmkit.contracts.question import Question
 from ebmkit.engine.sampling import view_of
 
 
@@ -27,5 +28,8 @@ def test_against_torch(event, tmp_path):
 def test_what_it_refuses():
     with pytest.raises(ValueError, match="twice"):
         Moments(coordinates=(1, 1))
-    assert Moments(coordinates=(0, 4)).refusal((2, 2), None) == "measures coordinate 4, and a state has 4, from 0 on"
-    assert Moments(coordinates=(3,)).refusal((2, 2), None) is None
+    assert (
+        Moments(coordinates=(0, 4)).refusal(Question((2, 2), None))
+        == "measures coordinate 4, and a state has 4, from 0 on"
+    )
+    assert Moments(coordinates=(3,)).refusal(Question((2, 2), None)) is None

@@ -15,6 +15,7 @@ from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.traits import ModelTraits
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.testing.partner import build
@@ -89,7 +90,7 @@ class Run(FakeView):
         super().__init__(test, test, test, seed)
         self.event, self._labels = tuple(test.shape[1:]), labels
         self.module, self.device, self.dtype = module, torch.device("cpu"), torch.float64
-        model = SimpleNamespace(labelled=labels is not None)
+        model = SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(), labelled=labels is not None))
         self.spec = SimpleNamespace(model=model, data=data)
 
     def labels(self, split):
@@ -249,7 +250,7 @@ def test_what_it_cannot_follow_is_refused():
         "model": {"use": "mlp_score", "schedule": levels},
         "sampler": {"use": "annealed_langevin", "schedule": levels},
     }
-    with pytest.raises(Mistakes, match="follows a process in time, and the model is conditioned on noise levels"):
+    with pytest.raises(Mistakes, match="follows a process in time, but the model is conditioned on noise levels"):
         load_spec(spec(**by_levels))
     with pytest.raises(Mistakes, match="needs 'score', which model 'mlp' does not offer"):
         load_spec(spec(model="mlp", sampler="langevin"))

@@ -73,7 +73,7 @@ def test_samples_are_drawn_before_they_are_looked_at(metric):
     looked_at = view(torch.randn(4, 100, 2, generator=generator(0)))
     metric.measure(looked_at)
     assert looked_at.asked == [10_000]
-    assert metric.needs == {"samples", "chains"}
+    assert metric.traits().needs == {"samples", "chains"}
 
 
 @both

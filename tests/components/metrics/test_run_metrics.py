@@ -20,6 +20,8 @@ from ebmkit.components.models.gaussian_mixture import GaussianMixture
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import ModelTraits
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.maths import quadrature
@@ -38,7 +40,7 @@ class RunView(FakeView):
         super().__init__(nothing if samples is None else samples, test, test if train is None else train)
         self.event, self.can_sample, self.traces = event, samples is not None, traces or {}
         self.module = module
-        self.spec = SimpleNamespace(model=SimpleNamespace(offers=frozenset(offers)))
+        self.spec = SimpleNamespace(model=SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(offers))))
 
     def energy(self, x):
         assert x.shape[1:] == self.event
@@ -142,9 +144,13 @@ def test_samplers_report_what_they_declare():
         if offer.kind != "sampler":
             continue
         sampler = offer.load()()
-        if "real" in sampler.spaces and sampler.needs <= Gaussian.offers and sampler.conditioning is None:
+        if (
+            "real" in sampler.traits().spaces
+            and sampler.traits().needs <= Gaussian.offers
+            and sampler.traits().conditioning is None
+        ):
             seen = run_chain(sampler, module, torch.zeros(3, 2), generator(0), traces=True).traces
-            assert set(seen) == set(sampler.traces), sampler.component_name
+            assert set(seen) == set(sampler.traits().traces), sampler.component_name
             tested.append(sampler.component_name)
     assert {"exact", "langevin", "metropolis"} <= set(tested)
 
@@ -193,10 +199,12 @@ def test_mode_weights_refuse_what_does_not_fit():
         ModeWeights(modes=((0.0,), (1.0,)), weights=(1.0, 1.0, 1.0))
     with pytest.raises(ValueError, match="1 weights for 0 modes"):
         ModeWeights(weights=(1.0,))
-    assert "knows none of its own" in ModeWeights().refusal((2,), MLP())
-    assert ModeWeights().refusal((2,), GaussianMixture()) is None
-    assert "modes of 1 coordinates, and a state has 4" in ModeWeights(modes=((0.0,),)).refusal((1, 2, 2), MLP())
-    assert ModeWeights(modes=((0.0,) * 4,)).refusal((1, 2, 2), MLP()) is None
+    assert "knows none of its own" in ModeWeights().refusal(Question((2,), MLP()))
+    assert ModeWeights().refusal(Question((2,), GaussianMixture())) is None
+    assert "modes of 1 coordinates, and a state has 4" in ModeWeights(modes=((0.0,),)).refusal(
+        Question((1, 2, 2), MLP())
+    )
+    assert ModeWeights(modes=((0.0,) * 4,)).refusal(Question((1, 2, 2), MLP())) is None
 
 
 # log_likelihood
@@ -361,11 +369,11 @@ def test_walls_of_infinite_energy_are_a_density_of_zero():
 def test_log_likelihood_is_refused_where_it_cannot_be_integrated():
     metric = LogLikelihood()
     for event in ((1,), (2,), (1, 1, 2)):
-        assert metric.refusal(event, MLP()) is None
-    assert "a state has 16 real ones" in metric.refusal((1, 4, 4), MLP())
-    assert metric.refusal((1, 4, 4), Gaussian(mean=(0.0,) * 16)) is None
-    spin = SimpleNamespace(offers=frozenset({"energy"}), space="spin")
-    assert "2 spin ones" in metric.refusal((2,), spin)
+        assert metric.refusal(Question(event, MLP())) is None
+    assert "a state has 16 real ones" in metric.refusal(Question((1, 4, 4), MLP()))
+    assert metric.refusal(Question((1, 4, 4), Gaussian(mean=(0.0,) * 16))) is None
+    spin = SimpleNamespace(traits=lambda: ModelTraits("spin", frozenset({"energy"})))
+    assert "2 spin ones" in metric.refusal(Question((2,), spin))
 
 
 # before the run

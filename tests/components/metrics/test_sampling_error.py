@@ -208,7 +208,9 @@ def test_what_it_cannot_work_out_is_refused():
     }
     load_spec(spec)
     other = {"use": "probability_flow_ode", "schedule": noise}
-    with pytest.raises(Mistakes, match="needs sampler 'reverse_sde', but the spec uses sampler 'probability_flow_ode'"):
+    with pytest.raises(
+        Mistakes, match="computes the chains of sampler 'reverse_sde', but the spec uses sampler 'probability_flow_ode'"
+    ):
         load_spec({**spec, "sampler": other})
     with pytest.raises(Mistakes, match="one coordinate, and a state has 2"):
         load_spec({**spec, "model": {"use": "noised_mixture", "schedule": noise}})

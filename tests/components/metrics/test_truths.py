@@ -52,7 +52,7 @@ def grid(reach, side):
 @known
 def test_the_density_integrates_to_one_and_is_that_of_the_draws(data):
     """Of twelve waves the means over draws are those by quadrature, at a false-alarm rate of 1e-6."""
-    assert data.known
+    assert data.traits().known
     x, area = grid(12.0 if data.component_name in ("from_model", "line") else 6.0, 240)
     p = data.log_prob(x).exp() * area
     assert p.dtype == torch.float64
@@ -99,10 +99,10 @@ def test_light_fields_and_the_world_around_the_board_have_no_density():
 
 
 def test_without_noise_there_is_no_density():
-    assert not TwoMoons(noise=0.0).known
-    assert not Rings(noise=0.0).known
-    assert not Line().known
-    assert not Spirals().known or type(Spirals()).log_prob is not Data.log_prob
+    assert not TwoMoons(noise=0.0).traits().known
+    assert not Rings(noise=0.0).traits().known
+    assert not Line().traits().known
+    assert not Spirals().traits().known or type(Spirals()).log_prob is not Data.log_prob
 
 
 def test_a_line_without_noise_is_a_line():
@@ -127,17 +127,15 @@ class Run:
         module = module or model.build(event)
         train, test = (data.load(split, generator(k)).x for k, split in enumerate(("train", "test")))
         self._data = {"train": train, "test": test}
-        self.plan = type("Plan", (), {"spec": type("Spec", (), {"data": data, "model": model})})
-        self.parts = type(
-            "Parts", (), {"evaluated": module, "device": torch.device("cpu"), "dtype": torch.float64, "model": module}
-        )
+        self.spec = type("Spec", (), {"data": data, "model": model})
+        self.module, self.device, self.dtype = module, torch.device("cpu"), torch.float64
 
     def data(self, split):
         return self._data[split]
 
     def score(self, x):
         x = x.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(self.parts.evaluated(x).sum(), x)
+        (slope,) = torch.autograd.grad(self.module(x).sum(), x)
         return -slope
 
 
@@ -233,7 +231,7 @@ def test_score_error_tells_where_data_are_from_where_they_are_rare():
     run = Run(FromModel(model=both, size=100, test_size=3000), normal(5.0, 1.0, 2))
     wrong = ScoreError(target=both).measure(run)
     assert wrong["score_error"] > 10
-    assert ScoreError(target=both).measure(Run(run.plan.spec.data, both))["score_error_rare"] < 1e-20
+    assert ScoreError(target=both).measure(Run(run.spec.data, both))["score_error_rare"] < 1e-20
 
 
 @pytest.mark.parametrize("metric", [ScoreError, HeatFlow])

@@ -19,6 +19,7 @@ from ebmkit.components.metrics.ood_auroc import OODAUROC
 from ebmkit.components.models.boltzmann import Boltzmann
 from ebmkit.components.models.classifier import Classifier
 from ebmkit.components.models.mlp import MLP
+from ebmkit.contracts.question import Question
 from ebmkit.engine.rng import Streams
 from tests.components.oracles import EVENTS, generator
 
@@ -216,5 +217,5 @@ def test_shuffled_outliers_keep_the_marginals_and_lose_the_rest(event, monkeypat
     ],
 )
 def test_outliers_that_do_not_fit_are_refused(outliers, event, model, words):
-    found = OODAUROC(outliers=outliers).refusal(event, model)
+    found = OODAUROC(outliers=outliers).refusal(Question(event, model))
     assert (found is None) if words is None else (words in found)

@@ -21,6 +21,9 @@ from ebmkit.components.models.ring import Ring
 from ebmkit.components.models.sum import Sum
 from ebmkit.components.models.tempered import Tempered
 from ebmkit.components.samplers.exact import Exact
+from ebmkit.components.schedules.geometric import Geometric
+from ebmkit.contracts.kinds import Schedule
+from ebmkit.contracts.question import Question
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
 from ebmkit.language.check import check
@@ -287,22 +290,22 @@ class DrawnOnly(Model):
     ids=lambda value: " ".join(sorted(value)) if isinstance(value, set | frozenset) else repr(value),
 )
 def test_offers_follow_from_the_components(composed, offers):
-    assert composed.offers == offers
+    assert composed.traits().offers == offers
     assert type(composed).offers == {"energy"}  # what `ebmkit show` says of all of them
 
 
 def test_the_space_is_that_of_the_components():
-    assert Tempered(model=Spins()).space == Sum(components=(Spins(),)).space == Mixture(components=(Spins(),)).space
-    assert Tempered(model=Spins()).space == "spin"
-    assert Tempered().space == "real"
+    for whole in (Tempered(model=Spins()), Sum(components=(Spins(),)), Mixture(components=(Spins(),))):
+        assert whole.traits().space == "spin"
+    assert Tempered().traits().space == "real"
 
 
 @component("images_only")
 class ImagesOnly(Model):
     """Takes images of any size."""
 
-    def refusal(self, event):
-        return None if len(event) == 3 else "needs images"
+    def refusal(self, question):
+        return None if len(question.event) == 3 else "needs images"
 
     def build(self, event):
         return QuarticEnergy()
@@ -322,7 +325,7 @@ class Score(Model):
 class Noisy(Model):
     """An energy at a noise level."""
 
-    conditioning: ClassVar = "sigma"
+    schedule: Schedule = Geometric()
 
     def build(self, event):
         raise NotImplementedError
@@ -362,8 +365,8 @@ def test_what_cannot_be_composed_is_refused(components, says):
     "composed", [Sum(components=(ImagesOnly(),)), Mixture(components=(ImagesOnly(),)), Tempered(model=ImagesOnly())]
 )
 def test_the_refusals_of_the_components_are_passed_on(composed):
-    assert composed.refusal((1, 4, 4)) is None
-    assert composed.refusal((2,)) == "holds model 'images_only', which needs images"
+    assert composed.refusal(Question((1, 4, 4), composed)) is None
+    assert composed.refusal(Question((2,), composed)) == "holds model 'images_only', which needs images"
 
 
 # In a spec ------------------------------------------------------------------------------------------------------------
@@ -371,11 +374,12 @@ def test_the_refusals_of_the_components_are_passed_on(composed):
 
 def mistakes_of(text):
     """The messages of a spec that is checked and fitted."""
+    registry = Registry(Plugins())
     try:
-        checked = check(compose(Source("spec", "ebmkit: 1\n" + text)), Registry(Plugins()))
+        checked = check(compose(Source("spec", "ebmkit: 1\n" + text)), registry)
     except Mistakes as found:
         return [mistake.message for mistake in found.mistakes]
-    return [mistake.message for mistake in misfits(checked)]
+    return [mistake.message for mistake in misfits(checked, registry)]
 
 
 def test_a_spec_may_nest_models():

@@ -14,7 +14,9 @@ from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import Energy, frozen
 from ebmkit.components.models.conv import Conv
 from ebmkit.components.models.conv_layers import ConvLayer
+from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.contracts.question import Question
 from ebmkit.engine.ema import RunningMean
 from ebmkit.language.reference import page
 from ebmkit.maths.spectral import SpectralNorm
@@ -153,8 +155,8 @@ def test_the_table_ends_in_one_pixel():
     """All three end with a 4 x 4 convolution of 4 x 4 pixels, which is why A strides with a kernel of 3."""
     for preset, event in {"thesis_a": (1, 28, 28), "thesis_b": (3, 32, 32), "thesis_c": (3, 32, 32)}.items():
         smaller = (event[0], event[1] - 8, event[2])
-        assert Conv(preset=preset).refusal(event) is None
-        assert "gets 3 x 4" in Conv(preset=preset).refusal(smaller)
+        assert Conv(preset=preset).refusal(Question(event, Gaussian())) is None
+        assert "gets 3 x 4" in Conv(preset=preset).refusal(Question(smaller, Gaussian()))
 
 
 @pytest.mark.parametrize("own", [{"layers": LAYERS}, {"dense": (5,)}, {"head": "sum"}], ids=str)
@@ -169,7 +171,7 @@ def test_a_preset_excludes_a_list(own):
 @pytest.mark.parametrize("event", [(2,), (28, 28), (1, 2, 3, 4)], ids=str)
 def test_only_images(event):
     words = r"takes images of shape \(channels, height, width\), not states of shape"
-    assert words.replace("\\", "") in Conv().refusal(event)
+    assert words.replace("\\", "") in Conv().refusal(Question(event, Gaussian()))
     with pytest.raises(ValueError, match=words):
         Conv().build(event)
 
@@ -179,10 +181,10 @@ def test_an_image_may_not_vanish(size, fits):
     model = Conv(layers=(ConvLayer(channels=1, kernel=3, padding=0), ConvLayer(channels=1, kernel=7, padding=1)))
     for event in ((1, size, 20), (1, 20, size)):
         if fits:
-            assert model.refusal(event) is None
+            assert model.refusal(Question(event, model)) is None
             assert model.build(event)(images(event)).shape == (6,)
         else:
-            assert "layers[1], with kernel 7 and padding 1, gets" in model.refusal(event)
+            assert "layers[1], with kernel 7 and padding 1, gets" in model.refusal(Question(event, model))
             with pytest.raises(ValueError, match="nothing left"):
                 model.build(event)
 

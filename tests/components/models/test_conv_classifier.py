@@ -9,6 +9,8 @@ from ebmkit.components.models.classifier import Classifier
 from ebmkit.components.models.conv import Conv
 from ebmkit.components.models.conv_classifier import ConvClassifier
 from ebmkit.components.models.conv_layers import ConvLayer
+from ebmkit.components.models.gaussian import Gaussian
+from ebmkit.contracts.question import Question
 from tests.components.oracles import generator
 
 #: (channels, height, width), not all square and not all divisible by the strides.
@@ -107,5 +109,5 @@ def test_classes_are_counted_by_the_last_layer():
 
 @pytest.mark.parametrize("event", [(2,), (28, 28)], ids=str)
 def test_only_images(event):
-    assert "takes images of shape (channels, height, width)" in ConvClassifier().refusal(event)
-    assert ConvClassifier().refusal((1, 8, 8)) is None
+    assert "takes images of shape (channels, height, width)" in ConvClassifier().refusal(Question(event, Gaussian()))
+    assert ConvClassifier().refusal(Question((1, 8, 8), Gaussian())) is None

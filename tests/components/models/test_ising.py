@@ -160,9 +160,9 @@ def test_chains_on_a_large_lattice_have_onsagers_energy(coupling, ordered):
 
 
 def test_what_it_offers_follows_from_its_size():
-    assert {"sample_exact", "log_z", "conditionals"} <= Ising(shape=(4, 4)).offers
-    assert Ising(shape=(17,)).offers == {"energy", "gradient", "conditionals"}
-    assert (Ising().space, Ising(values="binary").space) == ("spin", "binary")
+    assert {"sample_exact", "log_z", "conditionals"} <= Ising(shape=(4, 4)).traits().offers
+    assert Ising(shape=(17,)).traits().offers == {"energy", "gradient", "conditionals"}
+    assert (Ising().traits().space, Ising(values="binary").traits().space) == ("spin", "binary")
     assert Ising(shape=(2, 3)).event() == (2, 3)
 
 

@@ -8,6 +8,7 @@ import ebmkit
 from ebmkit import load_spec
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.context import StepContext
+from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.nets.conditional import Conditional, Labelled
@@ -19,6 +20,7 @@ from ebmkit.components.objectives.sde_score_matching import SDEScoreMatching
 from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.question import Question
 from ebmkit.errors import EbmkitError
 from ebmkit.testing.setting import small_setting
 from tests.components.noised import Witness, built, gradient, off_center
@@ -28,7 +30,7 @@ from tests.language.specs import LABELLED_SCORE, score_spec
 
 SIGMAS = Geometric(sigma_max=4.0, sigma_min=0.05, count=4)
 KINDS = {MLPScore: {"hidden": (6, 5)}, MLPPotential: {"hidden": (6, 5)}, UNetScore: {}, UNetPotential: {}}
-TRIED = [(kind, event) for kind in KINDS for event in EVENTS if kind().refusal(event) is None]
+TRIED = [(kind, event) for kind in KINDS for event in EVENTS if kind().refusal(Question(event, Gaussian())) is None]
 every = pytest.mark.parametrize(("kind", "event"), TRIED, ids=lambda one: getattr(one, "component_name", str(one)))
 
 
@@ -68,8 +70,8 @@ def test_labels_and_levels_go_with_their_states(kind, event):
 @every
 def test_a_network_for_labels_asks_for_them_and_another_does_not(kind, event):
     x, at = points(event), torch.tensor(0.5)
-    assert model(kind).labelled
-    assert not model(kind, classes=None).labelled
+    assert model(kind).traits().labelled
+    assert not model(kind, classes=None).traits().labelled
     with pytest.raises(ValueError, match="the network is conditioned on labels, but none were given"):
         built(model(kind), event).score(x, at)
     module = built(model(kind, classes=None), event)

@@ -20,6 +20,7 @@ from ebmkit.components.objectives.sde_score_matching import SDEScoreMatching
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.question import Question
 from ebmkit.maths.noise_embedding import NoiseEmbedding
 from ebmkit.testing.setting import small_setting
 from tests.components.noised import (
@@ -39,7 +40,10 @@ SCORES = [MLPScore(hidden=(6, 5)), UNetScore(channels=8)]
 POTENTIALS = [MLPPotential(hidden=(6, 5)), UNetPotential(channels=8)]
 #: Models on every shape that they can take.
 TRIED = [
-    (model, event) for model in SCORES + POTENTIALS for event in EVENTS if not isinstance(model.refusal(event), str)
+    (model, event)
+    for model in SCORES + POTENTIALS
+    for event in EVENTS
+    if not isinstance(model.refusal(Question(event, model)), str)
 ]
 every = pytest.mark.parametrize(("model", "event"), TRIED, ids=lambda one: getattr(one, "component_name", str(one)))
 schedules = pytest.mark.parametrize("schedule", SCHEDULES, ids=name)
@@ -91,7 +95,7 @@ def test_where_nothing_is_learnt_it_is_a_gaussian_under_noise(model, event, sche
         signal, noise = signal_and_noise(schedule, level)
         exact = -(x - signal * center) / (signal**2 * scale**2 + noise**2)
         torch.testing.assert_close(module.score(x, torch.tensor(level)), exact, rtol=1e-10, atol=1e-12)
-        if "energy" in model.offers:
+        if "energy" in model.traits().offers:
             energy = -(exact * (x - signal * center)).flatten(1).sum(1) / 2
             torch.testing.assert_close(-module(x, torch.tensor(level)), energy.neg(), rtol=1e-10, atol=1e-10)
 
@@ -109,7 +113,7 @@ def test_what_is_learnt_is_added_by_the_formula(model, event, schedule):
         spread = math.sqrt(sigma**2 + scale**2)
         inputs = ((x / signal - center) / spread).requires_grad_()
         told = torch.tensor([sigma])
-        if "energy" in model.offers:
+        if "energy" in model.traits().offers:
             g = module.network(inputs, told, None)
             (learnt,) = torch.autograd.grad(g.sum(), inputs)
             energy = (inputs.detach() ** 2).flatten(1).sum(1) / 2 - scale / sigma * g
@@ -124,7 +128,7 @@ def test_what_is_learnt_is_added_by_the_formula(model, event, schedule):
 @schedules
 @pytest.mark.parametrize(
     ("model", "event"),
-    [pair for pair in TRIED if "energy" in pair[0].offers],
+    [pair for pair in TRIED if "energy" in pair[0].traits().offers],
     ids=lambda one: getattr(one, "component_name", str(one)),
 )
 def test_the_score_of_a_potential_is_minus_its_slope(model, event, schedule):
@@ -155,9 +159,9 @@ def test_a_level_for_each_state_is_that_level_for_each(model, event, schedule):
     torch.testing.assert_close(module.score(x, same), module.score(x, level[0]), rtol=1e-12, atol=1e-12)
     for one in level.tolist():  # and as a plain number
         torch.testing.assert_close(module.score(x, one), module.score(x, torch.tensor(one)), rtol=1e-9, atol=1e-10)
-        if "energy" in model.offers:
+        if "energy" in model.traits().offers:
             torch.testing.assert_close(module(x, one), module(x, torch.tensor(one)), rtol=1e-9, atol=1e-10)
-    if "energy" in model.offers:
+    if "energy" in model.traits().offers:
         alone = torch.cat([module(x[i : i + 1], level[i]) for i in range(len(x))])
         torch.testing.assert_close(module(x, level), alone, rtol=1e-10, atol=1e-10)
 
@@ -258,9 +262,9 @@ def test_a_process_in_time_has_no_levels():
 def test_images_that_cannot_be_halved_are_refused(kind, event, multipliers, words):
     model = kind(channels=8, multipliers=multipliers)
     if words:
-        assert re.match(words, model.refusal(event))
+        assert re.match(words, model.refusal(Question(event, model)))
         return
-    assert model.refusal(event) is None
+    assert model.refusal(Question(event, model)) is None
     assert built(under_all(model, SCHEDULES[1]), event).score(points(event), torch.tensor(0.5)).shape == (5, *event)
 
 

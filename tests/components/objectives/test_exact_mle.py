@@ -14,6 +14,7 @@ from ebmkit.components.models.mixture import Mixture
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.models.sum import Sum
 from ebmkit.components.objectives.exact_mle import ExactMLE
+from ebmkit.contracts.question import Question
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from tests.components.oracles import generator, random_covariance, rows
@@ -135,7 +136,7 @@ def test_data_that_do_not_spread_still_have_a_box():
     ids=str,
 )
 def test_what_cannot_be_summed_is_refused(model, event, refused):
-    assert bool(ExactMLE().refusal(event, model)) is refused
+    assert bool(ExactMLE().refusal(Question(event, model))) is refused
 
 
 def test_the_refusal_names_both_places():

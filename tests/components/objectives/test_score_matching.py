@@ -402,5 +402,5 @@ def test_networks_without_curvature_are_refused(objective, activation):
     if activation == "silu":
         load_spec(spec)
         return
-    with pytest.raises(Mistakes, match="those of 'relu' are zero"):
+    with pytest.raises(Mistakes, match="which are zero for a piecewise linear activation"):
         load_spec(spec)

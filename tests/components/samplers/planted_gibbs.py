@@ -29,14 +29,14 @@ BUGS = [
         "neighbours of the sweep before",
         "gibbs",
         "components/samplers/gibbs.py",
-        "energy.log_odds(x, sites)",
-        "energy.log_odds(state.x, sites)",
+        "model.log_odds(x, sites)",
+        "model.log_odds(state.x, sites)",
     ),
     Planted(
         "all units at once",
         "gibbs",
         "components/samplers/gibbs.py",
-        "return energy.blocks()",
+        "return model.blocks()",
         "return [torch.arange(count, device=device)]",
     ),
     Planted(
@@ -50,8 +50,8 @@ BUGS = [
         "temperature forgotten",
         "gibbs",
         "components/samplers/gibbs.py",
-        "energy.log_odds(x, sites) / self.temperature",
-        "energy.log_odds(x, sites)",
+        "model.log_odds(x, sites) / self.temperature",
+        "model.log_odds(x, sites)",
     ),
     Planted(
         "the last unit never drawn",

@@ -104,8 +104,8 @@ def test_a_random_scan_is_the_same_in_all_chains():
 )
 def test_gradients_serve_compositions(model):
     """Which offer an energy and a gradient, and no conditionals."""
-    assert model.space == "spin"
-    assert "conditionals" not in model.offers
+    assert model.traits().space == "spin"
+    assert "conditionals" not in model.traits().offers
     x = run_chain(GibbsWithGradients(steps=3), model.build((3,)), coins(20, (3,), "spin"), generator(0)).x
     assert set(x.unique().tolist()) <= {-1.0, 1.0}
 

@@ -11,6 +11,7 @@ from ebmkit.chains.energy import Energy
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.samplers.hmc import HMC
+from ebmkit.contracts.question import Question
 from tests.components.oracles import EVENTS, generator, random_covariance, rows
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -201,8 +202,11 @@ def test_chains_leave_infinite_energies_and_are_stuck_at_nan():
 def test_a_warm_up_may_tune_what_the_spec_leaves_open():
     assert HMC().tunes() == {"step_size", "mass"}
     assert HMC(mass=(1.0, 2.0)).tunes() == {"step_size"}
-    assert HMC().refusal((3,)) is None
-    assert HMC(mass=(1.0, 2.0)).refusal((1, 1, 3)) == "has a 'mass' of 2 coordinates, and a state has 3"
+    assert HMC().refusal(Question((3,), Gaussian())) is None
+    assert (
+        HMC(mass=(1.0, 2.0)).refusal(Question((1, 1, 3), Gaussian()))
+        == "has a 'mass' of 2 coordinates, and a state has 3"
+    )
 
 
 @pytest.mark.parametrize("mass", [None, 2.0, (1.0, 3.0), ((2.0, 0.5), (0.5, 1.0))])

@@ -13,6 +13,7 @@ from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.samplers.hmc import HMC
 from ebmkit.components.samplers.mala import MALA
+from ebmkit.contracts.question import Question
 from tests.components.oracles import EVENTS, generator, random_covariance, rows
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -159,9 +160,12 @@ def test_chains_leave_infinite_energies_and_are_stuck_at_nan():
 def test_masses_of_another_length_are_refused(event):
     d = math.prod(event)
     for mass in (None, 2.0, (1.0,) * d, rows(torch.eye(d))):
-        assert MALA(mass=mass).refusal(event) is None
+        assert MALA(mass=mass).refusal(Question(event, Gaussian())) is None
     for mass in ((1.0,) * (d + 1), rows(torch.eye(d + 1))):
-        assert MALA(mass=mass).refusal(event) == f"has a 'mass' of {d + 1} coordinates, and a state has {d}"
+        assert (
+            MALA(mass=mass).refusal(Question(event, Gaussian()))
+            == f"has a 'mass' of {d + 1} coordinates, and a state has {d}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ebmkit.chains.energy import Energy
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.gaussian_mixture import GaussianMixture
 from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.contracts.question import Question
 from tests.components.oracles import EVENTS, assert_follows, generator, normal_cdf, random_covariance, rows
 
 DRAWS = 200_000
@@ -190,10 +191,10 @@ def test_chains_leave_infinite_energies_and_are_stuck_at_nan():
 @shapes
 def test_a_center_of_another_length_is_refused(event):
     d = math.prod(event)
-    assert Metropolis().refusal(event) is None
-    assert Metropolis(center=0.0).refusal(event) is None
-    assert Metropolis(center=(0.0,) * d).refusal(event) is None
-    assert Metropolis(center=(0.0,) * (d + 1)).refusal(event) == (
+    assert Metropolis().refusal(Question(event, Gaussian())) is None
+    assert Metropolis(center=0.0).refusal(Question(event, Gaussian())) is None
+    assert Metropolis(center=(0.0,) * d).refusal(Question(event, Gaussian())) is None
+    assert Metropolis(center=(0.0,) * (d + 1)).refusal(Question(event, Gaussian())) == (
         f"has a 'center' of {d + 1} coordinates, and a state has {d}"
     )
 

@@ -11,6 +11,7 @@ from ebmkit.chains.energy import Energy
 from ebmkit.components.models.banana import Banana
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.nuts import NUTS
+from ebmkit.contracts.question import Question
 from tests.components.oracles import EVENTS, generator, random_covariance, rows
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -55,7 +56,7 @@ def test_no_trajectory_is_longer_than_max_depth_allows(event, max_depth):
 
 
 def test_how_often_the_host_waits_follows_from_the_depth():
-    assert (NUTS().host_syncs, NUTS(max_depth=1).host_syncs) == (9, 0)
+    assert (NUTS().traits().host_syncs, NUTS(max_depth=1).traits().host_syncs) == (9, 0)
 
 
 @shapes
@@ -165,9 +166,12 @@ def test_a_step_that_is_far_too_long_diverges_and_stays():
 @shapes
 def test_masses_of_another_length_are_refused(event):
     d = math.prod(event)
-    assert NUTS().refusal(event) is None
-    assert NUTS(mass=(1.0,) * d).refusal(event) is None
-    assert NUTS(mass=(1.0,) * (d + 1)).refusal(event) == f"has a 'mass' of {d + 1} coordinates, and a state has {d}"
+    assert NUTS().refusal(Question(event, Gaussian())) is None
+    assert NUTS(mass=(1.0,) * d).refusal(Question(event, Gaussian())) is None
+    assert (
+        NUTS(mass=(1.0,) * (d + 1)).refusal(Question(event, Gaussian()))
+        == f"has a 'mass' of {d + 1} coordinates, and a state has {d}"
+    )
 
 
 @pytest.mark.parametrize("mass", [0.0, -1.0, (1.0, 0.0), ((1.0, 2.0), (2.0, 1.0)), ((1.0, 0.0),)])

@@ -60,11 +60,11 @@ class Conditioned(Sampler):
         ({"temperatures": (0.5, 1.0)}, "'temperatures' begin at 0.5"),
         ({"temperatures": (1.0, 3.0, 2.0)}, "'temperatures' increase, and 2.0 follows on 3.0"),
         ({"temperatures": (1.0, 1.0)}, "'temperatures' increase, and 1.0 follows on 1.0"),
-        ({"sampler": Exact()}, "sampler 'exact' draws from the model itself"),
+        ({"sampler": Exact()}, "sampler 'exact' needs 'sample_exact', which is not defined at other temperatures"),
         ({"sampler": ParallelTempering()}, "replicas of replicas"),
-        ({"sampler": Conditioned()}, "sampler 'conditioned' gives the model a sigma"),
+        ({"sampler": Conditioned()}, "sampler 'conditioned' passes a sigma to the model"),
         ({"sampler": Langevin(temperature=2.0)}, "sampler 'langevin' has a temperature of its own"),
-        ({"sampler": Langevin(noise_std=0.1)}, "sampler 'langevin' has a temperature of its own"),
+        ({"sampler": Langevin(noise_std=0.1)}, "sampler 'langevin' has a 'noise_std'"),
         ({"sampler": Langevin(clamp=(0.0, 1.0))}, "sampler 'langevin' has a 'clamp'"),
         ({"sampler": Metropolis(center=0.0)}, "sampler 'metropolis' has a 'center'"),
         ({"sampler": Gibbs(temperature=0.5)}, "sampler 'gibbs' has a temperature of its own"),
@@ -78,17 +78,16 @@ def test_what_makes_no_sense_is_refused(parameters, says):
 
 def test_what_it_works_on_follows_from_the_inner_sampler():
     real, flips = ParallelTempering(), ParallelTempering(sampler=Gibbs())
-    assert (real.spaces, real.needs) == ({"real"}, {"energy"})
-    assert (flips.spaces, flips.needs) == ({"binary", "spin"}, {"energy", "conditionals"})
-    assert ParallelTempering(sampler=Langevin()).needs == {"energy", "gradient"}
-    assert real.traces == {"energy", "acceptance", "divergence"}
-    assert ParallelTempering(sampler=MALA()).traces == {"energy", "gradient_norm", "acceptance", "divergence"}
-    assert ParallelTempering(sampler=NUTS(steps=3, max_depth=5)).host_syncs == 3 * NUTS(max_depth=5).host_syncs
+    assert (real.traits().spaces, real.traits().needs) == ({"real"}, {"energy"})
+    assert (flips.traits().spaces, flips.traits().needs) == ({"binary", "spin"}, {"energy", "conditionals"})
+    assert ParallelTempering(sampler=Langevin()).traits().needs == {"energy", "gradient"}
+    assert real.traits().traces == {"energy", "acceptance", "divergence"}
+    assert ParallelTempering(sampler=MALA()).traits().traces == {"energy", "gradient_norm", "acceptance", "divergence"}
+    assert (
+        ParallelTempering(sampler=NUTS(steps=3, max_depth=5)).traits().host_syncs
+        == 3 * NUTS(max_depth=5).traits().host_syncs
+    )
     assert real.tunes() == frozenset()
-
-
-def test_an_inner_sampler_that_was_found_wrong_is_not_judged_again():
-    assert ParallelTempering(sampler=None).sampler is None
 
 
 # What moves the replicas ----------------------------------------------------------------------------------------------
@@ -192,7 +191,7 @@ def test_what_replicas_remember_is_of_where_they_stand(event, inner):
         state, _ = sampler.step(energy, state, rng)
         height, gradient = energy.value_and_grad(state.replicas.x * state.unit)
         torch.testing.assert_close(state.replicas.energy, height / state.temperature)
-        if "gradient" in inner.needs:
+        if "gradient" in inner.traits().needs:
             torch.testing.assert_close(state.replicas.gradient, gradient / state.unit)
         torch.testing.assert_close(state.x, state.replicas.x[:50], rtol=0, atol=0)
 
@@ -216,7 +215,7 @@ def test_any_inner_sampler_runs(event, inner):
     chain = run_chain(sampler, module, torch.randn(7, *event, generator=generator(0)), generator(1), traces=True)
     assert chain.x.shape == (7, *event)
     assert bool(chain.x.isfinite().all())
-    assert set(chain.traces) == sampler.traces
+    assert set(chain.traces) == sampler.traits().traces
 
 
 # What it reports ------------------------------------------------------------------------------------------------------

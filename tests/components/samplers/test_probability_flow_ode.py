@@ -150,8 +150,8 @@ def test_what_cannot_be_solved_is_said(monkeypatch):
 
 
 def test_only_a_tolerance_makes_the_host_wait():
-    assert ProbabilityFlowODE.host_syncs == ProbabilityFlowODE().host_syncs == 0
-    assert ProbabilityFlowODE(tolerance=1e-3).host_syncs == TRIES
+    assert ProbabilityFlowODE.host_syncs == ProbabilityFlowODE().traits().host_syncs == 0
+    assert ProbabilityFlowODE(tolerance=1e-3).traits().host_syncs == TRIES
 
 
 def test_a_tighter_tolerance_is_kept_with_more_work():

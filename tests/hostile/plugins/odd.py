@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 from annotated_types import MaxLen
 
 from ebmkit.api import Data, Init, Model, Sampler, Schedule, component
+from ebmkit.components.schedules.constant import Constant
 
 
 @component("bits")
@@ -36,7 +37,7 @@ class Switches(Model):
 class Conditioned(Model):
     """An energy for each noise level."""
 
-    conditioning: ClassVar = "sigma"
+    schedule: Schedule = Constant()
 
     def build(self, event):
         raise AssertionError("a wrong spec builds nothing")

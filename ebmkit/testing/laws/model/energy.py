@@ -22,7 +22,7 @@ def gives_one_number_a_state(model: Model, case: Case) -> None:
     for n in (0, 1, 7):
         x = states_of(model, case, n)
         answer = output_of(model, module, x)
-        expected = (n,) if "energy" in model.offers else tuple(x.shape)
+        expected = (n,) if "energy" in model.traits().offers else tuple(x.shape)
         require(tuple(answer.shape) == expected, f"{n} states give shape {tuple(answer.shape)}, not {expected}")
         require(bool(answer.isfinite().all()), f"energies are {answer.tolist()[:3]}")
 
@@ -43,16 +43,16 @@ def keeps_the_dtype(model: Model, case: Case) -> None:
         module: Any = build(model, case.event, dtype=torch.float32).to(dtype)
         x = states_of(model, case, dtype=dtype)
         found = {"its answer": output_of(model, module, x)}
-        if "gradient" in model.offers and model.conditioning is None:
+        if "gradient" in model.traits().offers and model.traits().conditioning is None:
             with frozen(module) as energy:
                 found["its energy"], found["its gradient"] = energy.value_and_grad(x)
-        if "sample_exact" in model.offers:
+        if "sample_exact" in model.traits().offers:
             found["an exact sample"] = module.sample_exact(3, generator(0))
-        if "conditionals" in model.offers:
+        if "conditionals" in model.traits().offers:
             found["log_odds"] = module.log_odds(x, module.blocks()[0])
-        if "log_z" in model.offers:
+        if "log_z" in model.traits().offers:
             found["log_z"] = module.log_z()
-        if "noised" in model.offers:
+        if "noised" in model.traits().offers:
             found["its noised energy"] = module.noised(SIGMA)(x)
         for name, value in found.items():
             require(value.dtype == dtype, f"{name} is {value.dtype} from a network of {dtype}")

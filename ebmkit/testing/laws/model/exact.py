@@ -20,17 +20,19 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits, un
 
 def _density(model: Model, module: nn.Module, case: Case) -> Quadrature:
     """The model's own law: all of its states, or by quadrature in one and two dimensions."""
-    if model.space not in VALUES:
+    if model.traits().space not in VALUES:
         return integrate(lambda x: -module(x), case.event)
-    return enumerated(lambda x: -module(x), case.event, VALUES[model.space])
+    return enumerated(lambda x: -module(x), case.event, VALUES[model.traits().space])
 
 
 def knows_the_values_of_its_units(model: Model, case: Case) -> None:
     """A network on binary or spin states, or a part of it, has `unit_values`: (0, 1) or (-1, 1)."""
-    if model.space not in VALUES:
+    if model.traits().space not in VALUES:
         raise Inapplicable("its states are not discrete")
     found = Energy(build(model, case.event)).unit_values
-    require(tuple(found) == VALUES[model.space], f"units of a {model.space} model are said to be {found}")
+    require(
+        tuple(found) == VALUES[model.traits().space], f"units of a {model.traits().space} model are said to be {found}"
+    )
 
 
 def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
@@ -38,7 +40,7 @@ def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
     hold each unit once."""
     require_ability(model, "conditionals")
     module, x = network_of(model, case), states_of(model, case)
-    units, (low, high) = math.prod(case.event), VALUES[model.space]
+    units, (low, high) = math.prod(case.event), VALUES[model.traits().space]
     sites = torch.arange(units).flip(0)[::2]  # every second one, from the last to the first
     with torch.no_grad():
         claimed = module.log_odds(x, sites)
@@ -89,7 +91,7 @@ def draws_from_its_density(model: Model, case: Case) -> None:
         x = module.sample_exact(DRAWS, generator(5))
     require(tuple(x.shape) == (DRAWS, *case.event), f"{DRAWS} draws have shape {tuple(x.shape)}")
     require_same_bits(x, module.sample_exact(DRAWS, generator(5)), "draws from one seed")
-    if math.prod(case.event) <= 2 or model.space in VALUES:
+    if math.prod(case.event) <= 2 or model.traits().space in VALUES:
         exact = _density(model, module, case)
         require_means(features(x), exact.mean(features(exact.x)), "the mean of a wave over exact draws")
     else:
@@ -131,5 +133,5 @@ def is_convolved_when_noised(model: Model, case: Case) -> None:
     true = (exact.weights.log() - squares / (2 * SIGMA**2)).logsumexp(1) - width
     off = -noised(y).detach() - true
     # Without log_z the energy is known up to a constant.
-    worst = float((off - (noised.log_z().detach() if "log_z" in model.offers else off.mean())).abs().max())
+    worst = float((off - (noised.log_z().detach() if "log_z" in model.traits().offers else off.mean())).abs().max())
     require(worst <= 1e-6 + exact.error, f"its log density is off by {worst:.3g} from the convolution by quadrature")

@@ -67,18 +67,18 @@ def runs_on_the_device(model: Model, case: Case) -> None:
             answer = output_of(model, module, x)
             if any(parameter.requires_grad for parameter in module.parameters()):
                 answer.sum().backward()  # type: ignore[no-untyped-call]
-            if "gradient" in model.offers and model.conditioning is None:
+            if "gradient" in model.traits().offers and model.traits().conditioning is None:
                 with frozen(module) as energy:
                     energy.value_and_grad(x)
-            if "sample_exact" in model.offers:
+            if "sample_exact" in model.traits().offers:
                 module.sample_exact(n, gpu.generator(0))
-            if "conditionals" in model.offers:
+            if "conditionals" in model.traits().offers:
                 module.log_odds(x, module.blocks()[0])
         seen.require_no_host_syncs()
         with gpu.watched():  # not in a chain: these may wait, but not mix devices
-            for value in ([module.log_z()] if "log_z" in model.offers else []) + [answer]:
+            for value in ([module.log_z()] if "log_z" in model.traits().offers else []) + [answer]:
                 require(value.device == gpu.device, f"a result is on {value.device}")
-            if "noised" in model.offers:
+            if "noised" in model.traits().offers:
                 module.noised(SIGMA)(x)
         off = float((answer.detach().cpu() - on_cpu).abs().max())
     require(off <= 1e-5 * (1 + float(on_cpu.abs().max())), f"energies differ from those on the CPU by {off:.3g}")

@@ -18,18 +18,18 @@ SIGMA = 0.7
 
 
 def states_of(model: Model, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
-    return states(model.space, n, case.event, generator(1), dtype)
+    return states(model.traits().space, n, case.event, generator(1), dtype)
 
 
 def output_of(model: Model, module: nn.Module, x: Tensor) -> Tensor:
     """Energies or scores, at one noise level where the network takes one."""
-    conditioning = () if model.conditioning is None else (x.new_full((len(x),), SIGMA),)
+    conditioning = () if model.traits().conditioning is None else (x.new_full((len(x),), SIGMA),)
     answer: Tensor = module(x, *conditioning)
     return answer
 
 
 def require_ability(model: Model, ability: str) -> None:
-    if ability not in model.offers:
+    if ability not in model.traits().offers:
         raise Inapplicable(f"it does not offer {ability}")
 
 

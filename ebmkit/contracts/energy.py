@@ -1,0 +1,49 @@
+"""The energy as a sampler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from ebmkit.contracts.kinds import Schedule
+
+A = TypeVar("A")
+
+
+class Energy(Protocol):
+    """The energy of a frozen model. Nothing that it returns carries a graph."""
+
+    #: How often energies, gradients or scores were computed.
+    evaluations: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Energies `(B,)` of states `(B, *event)`."""
+
+    def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Energies `(B,)` and `dE/dx` for the price of one forward and one backward pass."""
+
+    def ask(self, ability: Callable[..., A]) -> A:
+        """An ability of the model, `energy.ask(Conditionals)`, at the temperature of this energy.
+
+        Raises a TypeError where the model lacks it, or where it is not defined at this temperature.
+        """
+
+    def at(self, temperature: Tensor) -> Energy:
+        """`E / T` with a temperature `(B,)` for each chain."""
+
+    @property
+    def unit_values(self) -> tuple[float, float]:
+        """The two values of a unit of discrete states, the lower one first."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """The noise schedule of a conditioned network, fitted to the data."""
+
+    def score(self, x: Tensor, level: Any) -> Tensor:
+        """The score of a conditioned network at a noise level or a time."""
+
+    def noise(self, like: Tensor, rng: Generator) -> Tensor:
+        """Starting points of chains that go from noise to data, in the shape of `like`."""

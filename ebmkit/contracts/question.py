@@ -1,0 +1,27 @@
+"""What a component is asked to work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ebmkit.contracts.kinds import Data, Event, Model, Objective, Sampler
+
+
+@dataclass(frozen=True)
+class Question:
+    """The rest of the experiment, as `refusal` sees it before anything is built.
+
+    It is asked of every component of a spec, so that a component can refuse for a reason of its own.
+    """
+
+    #: Shape of one state.
+    event: Event
+    model: Model
+    data: Data | None = None
+    objective: Objective | None = None
+    #: What draws samples: the sampler of the spec, or that of the objective.
+    sampler: Sampler | None = None
+    #: The number of long chains, None without `chains:`.
+    chains: int | None = None

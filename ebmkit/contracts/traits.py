@@ -1,0 +1,93 @@
+"""Traits: what a component is, needs and offers, as values that its parameters may decide.
+
+A class declares them as class variables of the same names. `traits()` returns them for an instance; a component whose
+parameters decide overrides it: `return super().traits()._replace(space=self.values)`. The engine reads traits only
+through `traits()`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ebmkit.contracts.states import Conditioning, Space
+
+if TYPE_CHECKING:
+    from ebmkit.contracts.kinds import Sampler, Schedule
+
+
+class DataTraits(NamedTuple):
+    """Traits of data."""
+
+    space: Space
+    #: Whether `load` gives labels too.
+    labelled: bool
+    #: Whether `log_prob` knows the density that points are drawn from.
+    known: bool
+
+
+class ModelTraits(NamedTuple):
+    """Traits of a model."""
+
+    space: Space
+    #: Names of abilities (see `contracts/abilities.py`).
+    offers: frozenset[str]
+    #: The noise schedule of a model whose network takes a noise level or a time.
+    schedule: Schedule | None = None
+    #: Whether it takes a label too, which the data then have to have.
+    labelled: bool = False
+    #: Whether second derivatives of the energy in x carry information: not so between the kinks of `relu`.
+    smooth: bool = True
+
+    @property
+    def conditioning(self) -> Conditioning:
+        """What the network takes in addition to x."""
+        return self.schedule.conditioning if self.schedule else None
+
+
+class SamplerTraits(NamedTuple):
+    """Traits of a sampler."""
+
+    spaces: frozenset[Space]
+    needs: frozenset[str]
+    conditioning: Conditioning
+    traces: frozenset[str]
+    from_noise: bool
+    host_syncs: int
+    #: It samples exp(-E/T) with this T.
+    temperature: float = 1.0
+    #: The noise schedule that it follows, which has to be that of the model.
+    schedule: Schedule | None = None
+    #: Why its chains cannot be replicas at other temperatures, in words that follow its name; empty if they can.
+    fixed_scale: str = ""
+
+
+class ObjectiveTraits(NamedTuple):
+    """Traits of an objective."""
+
+    spaces: frozenset[Space]
+    needs: frozenset[str]
+    conditioning: Conditioning
+    noise_needs: frozenset[str]
+    needs_labels: bool
+    #: The noise schedule that it trains for, which has to be that of the model.
+    schedule: Schedule | None = None
+    #: A sampler of its own that also serves evaluation, unless the spec has one.
+    sampler: Sampler | None = None
+
+
+class NoiseTraits(NamedTuple):
+    """Traits of a noise distribution."""
+
+    offers: frozenset[str]
+    spaces: frozenset[Space]
+
+
+class MetricTraits(NamedTuple):
+    """Traits of a metric."""
+
+    spaces: frozenset[Space]
+    needs: frozenset[str]
+    traces: frozenset[str]
+    least_chains: int
+    #: The number of model samples it asks for.
+    samples: int = 0
