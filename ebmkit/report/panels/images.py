@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.components.metrics.neighbours import neighbours
 from ebmkit.contracts.panel import Panel
 from ebmkit.report.panels.exact import exact_draws, has_exact
+from ebmkit.report.panels.states import state_panels
 from ebmkit.report.style import number, small_axes, spread
 
 if TYPE_CHECKING:
@@ -36,13 +37,8 @@ def shape(event: Event) -> tuple[int, int, int] | None:
 
 def panels(view: RunView) -> list[Panel]:
     """Grids of data, exact draws and samples, if they exist."""
-    found = []
-    if view.data("test") is not None:
-        found.append(Panel("data", "Held-out data", draw_data))
-    if has_exact(view):
-        found.append(Panel("exact", "Exact draws", draw_exact))
+    found = state_panels(view, draw_data, draw_exact, draw_samples)
     if view.can_sample:
-        found.append(Panel("samples", "Samples of the model", draw_samples))
         if not view.plan.spec.stages:
             found.append(Panel("moments", "Mean and spread of every pixel", draw_moments, wide=True))
         if view.data("train") is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ebmkit.contracts.panel import Panel
 from ebmkit.engine.mixing import coordinate
 from ebmkit.report.panels.exact import exact_draws, has_exact
+from ebmkit.report.panels.states import state_panels
 from ebmkit.report.style import (
     BAD,
     DATA,
@@ -45,13 +46,7 @@ LINES = (1, 2, 4, 6)
 
 def panels(view: RunView) -> list[Panel]:
     """Data, samples and energy on the same limits, if they exist."""
-    found = []
-    if view.data("test") is not None:
-        found.append(Panel("data", "Held-out data", draw_data))
-    if has_exact(view):
-        found.append(Panel("exact", "Exact draws", draw_exact))
-    if view.can_sample:
-        found.append(Panel("samples", "Samples of the model", draw_samples))
+    found = state_panels(view, draw_data, draw_exact, draw_samples)
     if view.has_energy and view.event == (2,):
         found.append(Panel("energy", "Energy", draw_energy))
         if "gradient" in view.plan.spec.model.traits().offers:
