@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Data, Event, Model, Noise, Sampler
 from ebmkit.contracts.question import Question
 from ebmkit.testing.law import Inapplicable
+from ebmkit.testing.partner import model_for
 
 #: The dimensions in which slips show, and an image.
 EVENTS: tuple[Event, ...] = ((1,), (2,), (10,), (1, 4, 4))
@@ -27,7 +28,7 @@ class Case:
         return f" on states of shape {self.event}" if self.event else ""
 
 
-def cases_of(component: Component) -> list[Case]:
+def cases_of(component: Component, partners: Sequence[Model] = ()) -> list[Case]:
     """The shapes that a component takes, of those that there are. Raises `Inapplicable` for data that are not there."""
     match component:
         case Data():
@@ -41,8 +42,16 @@ def cases_of(component: Component) -> list[Case]:
             fitting = [event for event in (*EVENTS, *LARGER) if component.refusal(Question(event, component)) is None]
             return [Case(event) for event in fitting if event in EVENTS or event == fitting[0]]
         case Sampler():
-            model = Gaussian()  # only shapes are asked about here
-            return [Case(event) for event in EVENTS if component.refusal(Question(event, model)) is None]
+            return [Case(event, tuple(partners)) for event in EVENTS if _takes(component, event, partners)]
     if component.component_kind in ("objective", "init", "noise", "metric"):
-        return [Case(event) for event in EVENTS]
+        return [Case(event, tuple(partners)) for event in EVENTS]
     return [Case(())]
+
+
+def _takes(sampler: Sampler, event: Event, partners: Sequence[Model]) -> bool:
+    """Whether a sampler moves states of a shape, of the model that it would be tried with."""
+    try:
+        model, fixed = model_for(sampler, event, partners)
+    except Inapplicable:
+        return True  # for another reason, which each law will give
+    return sampler.refusal(Question(fixed, model)) is None

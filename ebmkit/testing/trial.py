@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
@@ -62,7 +62,7 @@ class Trial:
 
     def _cases(self) -> list[Case]:
         """Those of the component. Where they are not all tried, another one comes first for another law."""
-        cases = [replace(case, partners=self.partners) for case in cases_of(self.component)]
+        cases = cases_of(self.component, self.partners)
         if self.most is None or not cases:
             return cases
         first = zlib.crc32(str(self).encode()) % len(cases)

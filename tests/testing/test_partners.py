@@ -227,3 +227,12 @@ def test_chains_of_few_discrete_states_are_held_against_all_of_them(plugin):
     """No exact draws are needed then; and a bias of 5 %, as step sizes have, is not allowed to those without any."""
     assert examine(plugin.ByField).inapplicable == {}
     assert set(examine(plugin.ByField(factor=2.2)).broken) == {"keeps_the_target"}
+
+
+@pytest.mark.parametrize("plugin", ["module"], indirect=True)
+def test_a_sampler_may_refuse_all_models_but_those_of_its_plugin(plugin, monkeypatch):
+    def refusal(self, question):
+        return None if isinstance(question.model, plugin.Known) else "moves states of 'known' alone"
+
+    monkeypatch.setattr(plugin.Direct, "refusal", refusal, raising=False)
+    assert check_component(plugin.Direct).inapplicable == {}
