@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,15 +107,8 @@ class Run:
     def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
         """`n` fresh samples `(n, *event)`; the same ones for the same seed; of one label, if the model takes any."""
         from ebmkit.engine.conditioning import Condition
-        from ebmkit.engine.rng import Streams
-        from ebmkit.engine.run_view import RunView
 
-        view = self.view
-        streams = Streams(self.plan.spec.seed if seed is None else seed, view.parts.device)
-        plan = dataclasses.replace(self.plan, spec=dataclasses.replace(self.plan.spec, samples=n))
-        fresh = RunView(plan, view.parts, streams, view.history, self.folder)
-        fresh.condition = None if label is None else Condition(label)
-        return fresh.samples(n).cpu()
+        return self.view.reseeded(n, seed, None if label is None else Condition(label)).samples(n).cpu()
 
 
 def open_run(path: str | os.PathLike[str], *, plugins: Sequence[str] = ()) -> Run:

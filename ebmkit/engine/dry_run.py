@@ -6,22 +6,15 @@ import dataclasses
 import json
 import time
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 
-from torch import nn
+from torch import Tensor
 
 from ebmkit.chains.chain import iterate_chain
-from ebmkit.chains.context import StepContext
 from ebmkit.chains.energy import frozen
-from ebmkit.components.models.nets.conditional import Conditional, Labelled
 from ebmkit.engine.build import build
-from ebmkit.engine.folder.history import History
-from ebmkit.engine.parts import Parts
-from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import RunView
+from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.engine.stage import Stage
-from ebmkit.engine.telling.divergence import explain
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.telling.run_log import describe, duration
 from ebmkit.engine.training_state import TrainingState
@@ -68,15 +61,14 @@ def dry_run(plan: Plan) -> DryRun:
     """Build all parts, make one step of every stage and of the sampler. Points are made up where the data's files are
     not here."""
     parts, spec = build(plan, stand_in=True), plan.spec
-    streams = Streams(spec.seed, parts.device)
-    history = History(spec.steps, lambda step, values: None, partial(explain, plan, parts), lag=0)
-    view, state = RunView(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
+    view = assemble(plan, parts)
+    state = TrainingState(plan, parts, view.streams, view.history)
     seconds = []
     for state.stage in range(len(spec.stages)):
         stage = Stage(view, state)
         few = _few(view)
-        first = _step(view, stage, few)
-        seconds.append(_step(view, stage, None if first < PATIENCE else few))
+        first = _step(stage, few)
+        seconds.append(_step(stage, None if first < PATIENCE else few))
     if plan.chain_sampler:
         _sample(view)
     total = sum(stage.steps * each for stage, each in zip(spec.stages, seconds, strict=True))
@@ -88,22 +80,11 @@ def dry_run(plan: Plan) -> DryRun:
     return DryRun(lines, seconds, total, made_up, data.origin())
 
 
-def _step(view: RunView, stage: Stage, most: int | None) -> float:
+def _step(stage: Stage, most: int | None) -> float:
     """How long a training step takes; of one that is made with a part of the batch, as if with all of it."""
-    objective, parts = view.plan.spec.objective, view.parts
-    assert objective is not None  # resolve promised
-    began = time.perf_counter()
-    batch, labels = stage.batch(1), stage.labels(1)
-    part = batch[:most]
-    with stage.in_objective:
-        known = None if labels is None else labels[:most]
-        context = StepContext(view.streams.ongoing("objective"), parts.extras, 1, labels=known)
-        loss = objective.loss(parts.model, part, context)
-        stage.differentiate(loss)
-        view.history.add(1, *stage.numbers(loss, context))
-    with stage.in_optimizer:
-        stage.update(1)
-    return (time.perf_counter() - began) * len(batch) / len(part)
+    whole, began = len(stage.batch(1)), time.perf_counter()
+    tried = stage.take_step(1, points=most)
+    return (time.perf_counter() - began) * whole / tried
 
 
 def _sample(view: RunView) -> None:
@@ -112,17 +93,15 @@ def _sample(view: RunView) -> None:
     assert sampler is not None
     with ErrorSite(plan, ("sampler",) if plan.spec.sampler else ("objective", "sampler")):
         starts, rng = view.starts(min(CHAINS, plan.spec.samples))[: _few(view)], view.streams.generator("rehearsal")
-        with frozen(_told(view.parts, len(starts))) as energy:
+        with frozen(view.evaluated.with_labels(_labels(view, len(starts)))) as energy:
             for _ in iterate_chain(sampler, energy, sampler.init(energy, starts, rng), rng, 1):
                 pass
 
 
-def _told(parts: Parts, n: int) -> nn.Module:
-    """The model as chains see it, which know nothing of labels."""
-    module, labels = parts.evaluated, parts.train_labels
-    if not isinstance(module, Conditional) or module.classes is None or labels is None:
-        return module
-    return Labelled(module, labels[:1].expand(n).to(parts.device))
+def _labels(view: RunView, n: int) -> Tensor | None:
+    """One label for all states, for a model that takes labels."""
+    labels = view.parts.train_labels
+    return labels[:1].expand(n).to(view.device) if view.spec.model.traits().labelled and labels is not None else None
 
 
 def _few(view: RunView) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,11 +15,9 @@ from ebmkit.contracts.draws import Draws
 from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder import checkpoint
-from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.lockfile import data_files, drift
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import RunView
-from ebmkit.engine.telling.divergence import explain
+from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.engine.training_state import fitting, restore_weights
 from ebmkit.errors.running import Diverged, Drifted, StorageFailed
@@ -47,7 +44,8 @@ def view_of(
     if samples is not None:
         plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
     parts = build(plan)
-    history = History(plan.spec.steps, lambda step, values: None, partial(explain, plan, parts), lag=0)
+    view = assemble(plan, parts, run_folder, streams=None if seed is None else Streams(seed, parts.device))
+    view.condition = condition
     if run_folder:
         if differing := drift(run_folder, {"data": data_files(plan)}, keys=["data"]):
             raise Drifted(f"the data are not those of {run_folder}: " + "; ".join(differing))
@@ -56,11 +54,8 @@ def view_of(
             raise StorageFailed(f"{run_folder}: nothing was saved there yet")
         restore_weights(parts, saved)
         with fitting(saved):
-            history.restore(saved.values["history"])
-        history.step = saved.step
-    streams = Streams(plan.spec.seed if seed is None else seed, parts.device)
-    view = RunView(plan, parts, streams, history, run_folder)
-    view.condition = condition
+            view.history.restore(saved.values["history"])
+        view.history.step = saved.step
     return view
 
 

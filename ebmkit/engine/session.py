@@ -16,7 +16,6 @@ from ebmkit.engine.expectations import unmet
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.checkpointer import Checkpointer
-from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.lockfile import drift, lock, to_yaml
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.folder.trackers import Trackers
@@ -25,10 +24,8 @@ from ebmkit.engine.loop import train
 from ebmkit.engine.mixing import findings, verdict
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.process import settings_kept
-from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import RunView
+from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.engine.signals import Interrupted, Signals
-from ebmkit.engine.telling.divergence import explain
 from ebmkit.engine.telling.health import Health
 from ebmkit.engine.telling.hooks import Hooks
 from ebmkit.engine.telling.progress import Progress, Silent
@@ -129,11 +126,10 @@ class _Session:
         self.progress, self.signals, self.limit = progress, signals, limit
         self.run_log = RunLog(record, progress)
         self.health = Health(self.run_log.warn)
-        self.streams = streams = Streams(plan.spec.seed, parts.device)
         lag = 0 if parts.device.type == "cpu" else 1
-        self.history = History(plan.spec.steps, self._write, partial(explain, plan, parts), lag=lag)
-        self.view = RunView(plan, parts, streams, self.history, record.folder)
-        self.state = TrainingState(plan, parts, streams, self.history)
+        self.view = assemble(plan, parts, record.folder, write=self._write, lag=lag)
+        self.streams, self.history = self.view.streams, self.view.history
+        self.state = TrainingState(plan, parts, self.streams, self.history)
         if saved:
             self.state.restore(saved)
             for step, values in self.history.records:

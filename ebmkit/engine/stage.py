@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
@@ -34,6 +34,7 @@ class Stage:
         assert data is not None
         self.section = section = spec.stages[index]
         self.state = state
+        self._objective, self._parts, self._rng = objective, view.parts, view.streams.ongoing("objective")
         self.optimizer = optimizer = view.parts.optimizers[index]
         path = spec.stage_path(index)
         self.in_objective = ErrorSite(view.plan, ("objective",))
@@ -66,6 +67,27 @@ class Stage:
         values = [value for step, value in self.state.history.series.get(stop.metric, ()) if step > began]
         best = min if stop.better == "lower" else max
         return bool(values) and len(values) - 1 - values.index(best(values)) >= stop.patience
+
+    def take_step(
+        self, step: int, *, on_chain_step: Callable[[], None] | None = None, points: int | None = None
+    ) -> int:
+        """Move the parameters along the gradient of the loss; returns the number of data points in it.
+
+        `on_chain_step` is called after every step of a chain: it may raise to break off. `points` are the most of the
+        batch that are used, where a dry run tries a part of it.
+        """
+        parts = self._parts
+        with self.in_objective:
+            labels, batch = self.labels(step), self.batch(step)
+            if points is not None:
+                labels, batch = None if labels is None else labels[:points], batch[:points]
+            context = StepContext(self._rng, parts.extras, step, on_chain_step, labels)
+            loss = self._objective.loss(parts.model, batch, context)
+            self.differentiate(loss)
+            self.state.history.add(step, *self.numbers(loss, context))  # raises before the weights change
+        with self.in_optimizer:
+            self.update(step)
+        return len(batch)
 
     def batch(self, step: int) -> Tensor:
         """The data points of a step."""

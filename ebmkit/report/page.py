@@ -61,15 +61,7 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
     `summary` is the content of `run.json`. A part that fails shows its error in its place and does not stop the run.
     The same arguments give the same text.
     """
-    environment = Environment(
-        loader=PackageLoader("ebmkit.report", "template"),
-        autoescape=True,  # names, comments and messages are untrusted
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["thousands"] = "{:,}".format
-    environment.filters["data_uri"] = lambda png: f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    environment = _environment()
     script = _file(environment, "report.js")
     panels = offered_panels(view)
     squares = [_figure(panel, view, number) for number, panel in enumerate(_some(panels, wide=False), start=1)]
@@ -102,6 +94,20 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
             "Lockfile": lines(lock),
         },
     )
+
+
+def _environment() -> Environment:
+    """Where the template finds its files and filters."""
+    environment = Environment(
+        loader=PackageLoader("ebmkit.report", "template"),
+        autoescape=True,  # names, comments and messages are untrusted
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["thousands"] = "{:,}".format
+    environment.filters["data_uri"] = lambda png: f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    return environment
 
 
 def lines(text: str) -> list[tuple[str, str]]:

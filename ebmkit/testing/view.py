@@ -13,11 +13,9 @@ from ebmkit.contracts.kinds import Event, Metric
 from ebmkit.contracts.kinds.metric import OF_THE_RUN
 from ebmkit.contracts.question import Question
 from ebmkit.engine.build import build
-from ebmkit.engine.folder.history import History
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import RunView
-from ebmkit.errors.running import Diverged
+from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
 from ebmkit.testing.device import PretendedDevice
@@ -60,10 +58,9 @@ def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) ->
     streams = Streams(0, parts.device)
     if gpu is not None:
         parts, streams = _moved(parts, gpu), _PretendedStreams(0, gpu)
-    history = History(1, lambda *_: None, lambda statistic, *_: Diverged(statistic.name), lag=0)
+    view = assemble(plan, parts, streams=streams)
     for step, loss in enumerate((3.0, 2.0, 1.0, 1.5)):
-        history.record(step, {"loss": loss})  # as of a training, for metrics that look back at it
-    view = RunView(plan, parts, streams, history, None)
+        view.history.record(step, {"loss": loss})  # as of a training, for metrics that look back at it
     view.rng = generator(3) if gpu is None else gpu.generator(3)
     return view
 

@@ -23,11 +23,8 @@ from ebmkit.components.objectives.stein import Stein
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.modules.density import Density
 from ebmkit.engine.build import build
-from ebmkit.engine.folder.history import History
-from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import RunView
+from ebmkit.engine.run_view import assemble
 from ebmkit.engine.stage import Stage
-from ebmkit.engine.telling.divergence import explain
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.load import load_spec
 from tests.components.oracles import EVENTS, generator, random_covariance, rows
@@ -448,8 +445,8 @@ def test_every_player_follows_its_own_loss_alone(objective, clip):
         }
     )
     parts = build(plan)
-    streams, history = Streams(0, parts.device), History(1, lambda *_: None, lambda *a: explain(plan, parts, *a), lag=0)
-    view, state = RunView(plan, parts, streams, history, None), TrainingState(plan, parts, streams, history)
+    view = assemble(plan, parts)
+    history, state = view.history, TrainingState(plan, parts, view.streams, view.history)
     stage = Stage(view, state)
     loss = plan.spec.objective.loss(parts.model, stage.batch(1), StepContext(generator(0), parts.extras, 1))
     rivals = [p for p in parts.extras.rival.parameters() if p.requires_grad]

@@ -1,0 +1,77 @@
+"""Energy and score of the weights that are sampled and measured."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from ebmkit.chains.energy import frozen
+from ebmkit.components.models.nets.conditional import Conditional, Labelled
+from ebmkit.contracts.kinds import Schedule
+from ebmkit.engine.parts import Parts
+from ebmkit.language.plan import Plan
+from ebmkit.maths.process import least_noise
+
+#: States per block on a CPU. Measured on a 2-128-128-1 network: blocks whose activations stay in the caches are 1.5
+#: times as fast as 10,000 chains at once.
+CPU_ROWS = 4096
+#: Numbers in the states of one block, so that images do not fill the memory.
+BLOCK = 1 << 24
+
+
+class Evaluated:
+    """The model of a run, asked block by block and without a graph."""
+
+    def __init__(self, plan: Plan, parts: Parts) -> None:
+        self.plan = plan
+        self.parts = parts
+
+    @property
+    def rows(self) -> int:
+        """States at a time."""
+        rows = max(1, BLOCK // max(1, math.prod(self.plan.event)))
+        return min(rows, CPU_ROWS) if self.parts.device.type == "cpu" else rows
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether the model maps a state, without a noise level or time, to an energy."""
+        traits = self.plan.spec.model.traits()
+        return "energy" in traits.offers and traits.conditioning is None
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The noise that a conditioned model is made for, with the numbers that data gave it; None for others."""
+        module = self.parts.evaluated
+        return module.schedule if isinstance(module, Conditional) else None
+
+    def energy(self, x: Tensor, level: float | None = None) -> Tensor:
+        """Energies `(B,)`; of a conditioned model at a noise level or time, by default the least."""
+        blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self.rows)
+        with frozen(self.parts.evaluated) as energy, torch.no_grad():
+            if self.schedule is None:
+                return torch.cat([energy(block) for block in blocks])
+            at = blocks[0].new_full((), least_noise(self.schedule) if level is None else level)
+            return torch.cat([energy.module(block, at) for block in blocks])
+
+    def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
+        """`-dE/dx`, the direction in which states become more likely.
+
+        A conditioned model has one for every noise level, or time: that of the least noise by default. Where it takes
+        labels, `labels` are those of the states.
+        """
+        blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self.rows)
+        with frozen(self.parts.evaluated) as energy, torch.no_grad():
+            if self.schedule is None:
+                return torch.cat([-energy.value_and_grad(block)[1] for block in blocks])
+            module = cast("Conditional", energy.module)
+            at = x.new_full((), least_noise(self.schedule) if level is None else level).to(blocks[0])
+            named = [None] * len(blocks) if labels is None else torch.split(labels.to(blocks[0].device), self.rows)
+            return torch.cat([module.score(block, at, some) for block, some in zip(blocks, named, strict=True)])
+
+    def with_labels(self, labels: Tensor | None) -> nn.Module:
+        """The model as chains see it, which take no labels."""
+        module = self.parts.evaluated
+        return module if labels is None else Labelled(cast("Conditional", module), labels)

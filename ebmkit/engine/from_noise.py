@@ -1,0 +1,55 @@
+"""Chains that go once from noise to a sample: with a part of it known, and watched on their way."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from ebmkit.chains.chain import run_chain
+from ebmkit.contracts.kinds import Sampler
+from ebmkit.engine.conditioning import Condition
+from ebmkit.engine.evaluated import Evaluated
+
+
+def inpainted(evaluated: Evaluated, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None) -> Tensor:
+    """States `(n, *event)` that are `known` where the mask, of the shape of one, is true, and else as the spec's
+    sampler draws them. Where the model takes labels, `labels` are those of the states."""
+    sampler, rows, blocks, parts = _sampler(evaluated), evaluated.rows, [], evaluated.parts
+    for first in range(0, len(known), rows):
+        start = known[first : first + rows].to(parts.device, parts.dtype)
+        module = evaluated.with_labels(None if labels is None else labels[first : first + rows].to(start.device))
+        condition = Condition(known=start, mask=mask)
+        project = condition.projection(0, start, evaluated.schedule)
+        blocks.append(condition.with_known(run_chain(sampler, module, start, rng, project=project).x))
+    return torch.cat(blocks)
+
+
+def trajectory(
+    evaluated: Evaluated, n: int, moments: int, labels: Tensor | None, rng: Generator
+) -> list[tuple[float | None, Tensor]]:
+    """How `n` new chains go from noise to samples: noise level or time, and states, at this many moments evenly from
+    the first step to the last. The level is None where states are clean."""
+    sampler, parts = _sampler(evaluated), evaluated.parts
+    wanted = {round(k * sampler.steps / (moments - 1)) for k in range(moments)}
+    seen = itertools.count()
+    found: list[tuple[float | None, Tensor]] = []
+
+    def record(state: Any, rng: Generator) -> Any:
+        if next(seen) in wanted:
+            found.append((state.level, state.x.clone()))
+        return state
+
+    start = torch.zeros(n, *evaluated.plan.event, device=parts.device, dtype=parts.dtype)
+    run_chain(sampler, evaluated.with_labels(labels), start, rng, project=record)
+    return found
+
+
+def _sampler(evaluated: Evaluated) -> Sampler:
+    """The sampler of the spec, where its chains go once from noise to a sample, wherever they begin."""
+    sampler = evaluated.plan.chain_sampler
+    if sampler is None or not sampler.traits().from_noise or evaluated.schedule is None:
+        raise ValueError("the spec has no sampler whose chains go from noise to samples, as 'reverse_sde' has")
+    return sampler

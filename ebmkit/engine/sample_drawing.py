@@ -1,0 +1,137 @@
+"""Drawing the samples of a run: the ends of many chains, or the states of few long ones."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor
+
+from ebmkit.chains.chain import run_chain
+from ebmkit.chains.draws import run_chains
+from ebmkit.contracts.draws import Draws
+from ebmkit.contracts.kinds import Sampler
+from ebmkit.engine.chain_starts import ChainStarts
+from ebmkit.engine.conditioning import Condition
+from ebmkit.engine.evaluated import Evaluated
+from ebmkit.engine.rng import Streams
+from ebmkit.engine.telling.error_site import ErrorSite, label_at
+from ebmkit.errors.running import Diverged
+from ebmkit.language.sections import Chains
+
+
+class Drawn(NamedTuple):
+    """Samples `(n, *event)`, and what is known of the chains that drew them."""
+
+    x: Tensor
+    #: The means over chains of `energy`, `gradient_norm` and `acceptance`, as far as the sampler reports them.
+    traces: dict[str, Tensor]
+    #: What long chains kept; `traces` then has one number a draw.
+    draws: Draws | None = None
+    labels: Tensor | None = None
+
+
+class SampleDrawing:
+    """Draws with the sampler of the spec, or else with that of the objective."""
+
+    def __init__(self, evaluated: Evaluated, streams: Streams) -> None:
+        self.evaluated, self.parts, self.plan = evaluated, evaluated.parts, evaluated.plan
+        self.streams = streams
+        #: The number of chain steps done since the last call of `draw`.
+        self.steps_done = 0
+
+    def draw(self, n: int, step: int, condition: Condition | None) -> Drawn:
+        """`n` samples of the model after `step` training steps, all of them finite."""
+        sampler, chains = self.plan.chain_sampler, self.plan.spec.chains
+        if sampler is None:
+            raise ValueError("the spec has no sampler, so there are no samples")
+        path = ("sampler",) if self.plan.spec.sampler else ("objective", "sampler")
+        self.steps_done = 0
+        with ErrorSite(self.plan, path):
+            drawn = self._long(sampler, chains, n, step) if chains else self._ends(sampler, n, step, condition)
+        if wrong := _wrong(drawn.x, drawn.traces):
+            raise Diverged(
+                f"{label_at(self.plan, path)}: {wrong}, after {step} training steps",
+                self.plan.place(path),
+                help="a smaller step_size, or an energy that is confined, keeps chains from running away",
+            )
+        return drawn
+
+    def length(self, n: int) -> int:
+        """The number of chain steps that `n` samples take, block by block."""
+        sampler, chains = self.plan.chain_sampler, self.plan.spec.chains
+        if sampler is None:
+            return 0
+        if chains:
+            return chains.length(sampler, self.plan.spec.samples)
+        return math.ceil(n / ChainStarts(self.evaluated).rows) * sampler.steps
+
+    def starts(self, n: int, step: int) -> Tensor:
+        """`n` points where chains begin."""
+        starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"starts/{step}")
+        return torch.cat([starts.draw(min(n - first, starts.rows), rng) for first in range(0, n, starts.rows)])
+
+    def labels(self, n: int, rng: Generator, condition: Condition | None) -> Tensor | None:
+        """Labels of `n` samples, for a model that takes labels: the one that is wanted, or as the data have them."""
+        known = self.parts.train_labels
+        if not self.plan.spec.model.traits().labelled or known is None:
+            return None
+        if condition and condition.label is not None:
+            return torch.full((n,), condition.label, device=self.parts.device)
+        rows = torch.randint(len(known), (n,), generator=rng, device=self.parts.device)
+        return known.index_select(0, rows.to(known.device)).to(self.parts.device)
+
+    def _ends(self, sampler: Sampler, n: int, step: int, condition: Condition | None) -> Drawn:
+        """Where `n` chains end, block by block."""
+        starts = ChainStarts(self.evaluated)
+        blocks: list[Tensor] = []
+        labels: list[Tensor] = []
+        traces: list[dict[str, Tensor]] = []
+        for first in range(0, n, starts.rows):
+            # A stream per step: another evaluation on the way does not move the samples of the last one.
+            rng = self.streams.generator(f"samples/{step}/{first}")
+            count = min(n - first, starts.rows)
+            start, some = starts.draw_finite(count, rng), self.labels(count, rng, condition)
+            project = condition.projection(first, start, self.evaluated.schedule) if condition else None
+            module = self.evaluated.with_labels(some)
+            labels += [] if some is None else [some]
+            chain = run_chain(sampler, module, start, rng, traces=True, on_step=self._count, project=project)
+            blocks.append(condition.with_known(chain.x, first) if condition else chain.x)
+            traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
+        means = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
+        return Drawn(torch.cat(blocks), means, labels=torch.cat(labels) if labels else None)
+
+    def _long(self, sampler: Sampler, chains: Chains, n: int, step: int) -> Drawn:
+        """What few long chains keep, chain by chain."""
+        starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"samples/{step}/0")
+        draws = run_chains(
+            sampler,
+            self.parts.evaluated,
+            starts.draw_finite(chains.count, rng),
+            rng,
+            draws=chains.draws(n),
+            thin=chains.thin,
+            burn_in=chains.burn_in,
+            warmup=chains.warmup_of(sampler),
+            on_step=self._count,
+        )
+        x = draws.x.flatten(0, 1)
+        if "energy" not in draws.seen and self.evaluated.has_energy:
+            draws.seen["energy"] = self.evaluated.energy(x).view(draws.x.shape[:2])
+        return Drawn(x, {name: values.mean(0) for name, values in draws.seen.items()}, draws)
+
+    def _count(self) -> None:
+        self.steps_done += 1
+
+
+def _wrong(x: Tensor, traces: dict[str, Tensor]) -> str:
+    """Which of the samples, or of what their chains saw on the way, is not finite."""
+    whole = x.flatten(1).isfinite().all(dim=1)
+    if not bool(whole.all()):
+        return f"{len(x) - int(whole.sum())} of {len(x)} samples are not finite"
+    for name, trace in traces.items():
+        if not bool(trace.isfinite().all()):
+            step = int(trace.isfinite().logical_not().nonzero()[0])
+            return f"the mean {name} of the chains is {trace[step].item()} at their step {step + 1}"
+    return ""
