@@ -59,7 +59,7 @@ def check(tree: Node, registry: Registry, *, default_name: str = "experiment") -
     sections = {name: node.plain() for name, node in checker.root.items() if name not in ("parts", "plugins")}
     sections.setdefault("name", default_name)
     if "ebmkit" in sections:
-        sections["ebmkit"] = 1  # what else stands there was refused by then; to pydantic, 1.0 and true are 1 too
+        sections["ebmkit"] = 1  # any other value was refused above; to pydantic, 1.0 and true are 1 too
     spec = checker.validate(Spec, sections, owner="the spec")
     checker.check_unused_parts()
     if checker.mistakes:
@@ -143,7 +143,7 @@ class _Checker:
             )
         if not requirement.specifier.contains(plugin.version, prereleases=True):
             return PluginMissing(
-                f"'{text}' is needed, {plugin.distribution} {plugin.version} is installed",
+                f"'{text}' is required, but {plugin.distribution} {plugin.version} is installed",
                 help=f"pip install {quote(text)}",
             )
         try:
@@ -157,7 +157,7 @@ class _Checker:
             if name not in self.used_parts and node.key:
                 self.mistakes.append(
                     UnusedPart(
-                        f"nothing refers to the part '{name}'", node.key, help=f"write ${name} where it is meant"
+                        f"nothing refers to the part '{name}'", node.key, help=f"write ${name} where it is to be used"
                     )
                 )
 
@@ -191,20 +191,20 @@ class _Checker:
             cls = self.registry.find(kind, name)
         except EbmkitError as error:
             if name.startswith("$"):
-                error.help = f"a reference stands alone: {kind}: $name"
+                error.help = f"write a reference without 'use': {kind}: $name"
             raise _at(error, "use") from None
         made: Component = self._construct(cls, parameters, owner=f"{kind} '{name}'")
         return made
 
     def _useless(self, kind: str, value: dict[str, Any], name: Any) -> EbmkitError:
         if "use" in value:
-            return NotAComponent(f"'use' names {a(kind)}; {show(name)} is not a name")
+            return NotAComponent(f"'use' must be the name of {a(kind)}, not {show(name)}")
         slip = nearest("use", value)
-        label = f"is '{slip}' meant as 'use'?" if slip else ""
+        label = f"did you mean 'use' instead of '{slip}'?" if slip else ""
         named = [key for key in value if key in self.registry.names(kind)]
         if named:
             return NotAComponent(
-                f"this {kind} lacks 'use'", help=f"{{use: {named[0]}, ...}}, with the parameters beside it"
+                f"this {kind} lacks 'use'", help=f"{{use: {named[0]}, ...}}, with the parameters after the name"
             )
         help = f"{{use: name, ...}}; 'ebmkit list {kind}' shows the names"
         return NotAComponent(f"this {kind} lacks 'use'", label=label, help=help)
@@ -232,7 +232,7 @@ class _Checker:
             meant = nearest(name, self.parts)
             self.used_parts.update({meant} if meant else ())  # misspelt, so not unused as well
             label = f"did you mean '{meant}'?" if meant else ""
-            raise _at(UnknownPart(f"there is no part '{name}'", label=label, help="parts are written under 'parts:'"))
+            raise _at(UnknownPart(f"there is no part '{name}'", label=label, help="parts are defined under 'parts:'"))
         if name in self.open_parts:
             raise _at(UnknownPart(f"the part '{name}' refers to itself"))
         if self.parts[name].depth + sum(self.parts[outer].depth for outer in self.open_parts) > MAX_DEPTH:
@@ -242,7 +242,7 @@ class _Checker:
         if other and self.checked_parts[name, other] is None:
             raise _reported()
         if other:
-            raise _at(UnknownPart(f"the part '{name}' is {a(other)} elsewhere, and one object cannot be {a(kind)} too"))
+            raise _at(UnknownPart(f"the part '{name}' is used as {a(other)} elsewhere, so it cannot be {a(kind)} here"))
         if (name, kind) not in self.checked_parts:
             self.open_parts.append(name)
             found = self.validate(_kind_adapter(kind), self.parts[name].plain(), owner="", prefix=("parts", name))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ebmkit.errors.base import EbmkitError
 
-#: Under this name a pydantic error carries ours.
+#: Under this name a pydantic error carries ours, or None where it was reported elsewhere.
 FOUND = "found"
 
 

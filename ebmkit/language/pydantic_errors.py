@@ -91,9 +91,9 @@ def _existing(location: Path, value: Any) -> Path:
 
 
 def _meant_by_unknown(missing: Path, unknown: dict[Path, Any]) -> bool:
-    """A missing key beside a similar unknown one is one mistake, not two."""
-    beside = [path for path in unknown if path[:-1] == missing[:-1]]
-    return nearest(str(missing[-1]), [str(path[-1]) for path in beside]) is not None
+    """A missing key next to a similar unknown one is one mistake, not two."""
+    siblings = [path for path in unknown if path[:-1] == missing[:-1]]
+    return nearest(str(missing[-1]), [str(path[-1]) for path in siblings]) is not None
 
 
 def _missing(location: Path, cls: type[Any], owner: str) -> tuple[Path, Found]:
@@ -173,7 +173,7 @@ def _wrong_value(
 
 
 def _finite(found: Any) -> str:
-    return "infinities and nan are not numbers here" if isinstance(found, float) and found - found != 0 else ""
+    return "infinity and nan are not allowed" if isinstance(found, float) and found - found != 0 else ""
 
 
 def _choices(hint: Any) -> list[Any]:
@@ -207,7 +207,7 @@ def _slip(found: Any, lines: list[Any], hint: Any) -> str:
     if isinstance(found, float) and "int" in wanted and found == int(found if found - found == 0 else 0):
         return f"write {int(found)}"
     if found is None:
-        return "a key without a value is null; delete the line to take the default"
+        return "a key without a value is null; delete the line to use the default"
     if "tuple" in wanted and not isinstance(found, list):
         return _as_list(found, hint)
     return ""

@@ -25,7 +25,7 @@ class Plugin:
     target: EntryPoint | Path | None
     #: Why it cannot be used, or nothing.
     trouble: str = ""
-    #: The user turned it off, which is no trouble.
+    #: The user turned it off; that is not an error.
     disabled: bool = False
 
 
@@ -59,7 +59,7 @@ def _disabled(namespace: str) -> bool:
 
 
 def _unmet_requirement(entry: EntryPoint) -> str:
-    """The handshake before import: the distribution says which ebmkit-core it works with."""
+    """Checked before anything is imported: the distribution says which ebmkit-core it works with."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     for text in (entry.dist.requires if entry.dist else None) or ():
@@ -67,7 +67,7 @@ def _unmet_requirement(entry: EntryPoint) -> str:
             requirement = Requirement(text)
             name = requirement.name.lower().replace("_", "-")
             if name == "ebmkit-core" and not requirement.specifier.contains(__version__, prereleases=True):
-                return f"it needs ebmkit-core{requirement.specifier}, this is {__version__}"
+                return f"it needs ebmkit-core{requirement.specifier}, but {__version__} is installed"
             if name == "ebmkit":
                 return "it depends on 'ebmkit', which is another project on PyPI; it should depend on 'ebmkit-core'"
     return ""

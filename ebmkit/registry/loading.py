@@ -61,7 +61,7 @@ class Plugins:
         return self._found
 
     def _load_file(self, name: str, place: Place) -> None:
-        """A file that the user names is meant: it is loaded at once, and what is wrong with it stops everything."""
+        """A file that the user names is loaded at once, and any mistake in it stops everything."""
         from ebmkit.registry.discovery import file_plugin
 
         try:
@@ -100,7 +100,7 @@ class Plugins:
         raise self._broken(plugin)
 
     def load_all(self) -> list[PluginBroken]:
-        """Load everything there is, and say what could not be."""
+        """Load all plugins, and return the errors of those that could not be loaded."""
         broken = []
         for namespace, plugin in self.found().items():
             if plugin.disabled:
@@ -112,7 +112,7 @@ class Plugins:
         return broken
 
     def _load_whole(self, namespace: str) -> None:
-        """Load a plugin with all its components, those too that it offers to import later."""
+        """Load a plugin with all its components, including those that would be imported later."""
         loaded = self.load(namespace)
         try:
             _ = loaded.components

@@ -55,7 +55,7 @@ def import_plugin(plugin: Plugin) -> ModuleType:
         raise Unusable(f"importing it raised {type(error).__name__}: {error}") from error
     spoken = getattr(module, "EBMKIT_API", API_VERSION)
     if spoken != API_VERSION:
-        raise Unusable(f"it was written for plugin API {spoken}, this is API {API_VERSION}")
+        raise Unusable(f"it was written for plugin API {spoken}, but this ebmkit has API {API_VERSION}")
     if not isinstance(module, ModuleType):
         raise Unusable(f"its entry point must name a module, not {type(module).__name__}")
     if not module.__file__:
@@ -101,7 +101,7 @@ def _import_file(plugin: Plugin) -> ModuleType:
 
 
 def _check_hooks(manager: pluggy.PluginManager, part: Any) -> None:
-    """pluggy accepts a misspelt hook in silence; so does it a hook that lacks its marker."""
+    """pluggy says nothing about a misspelt hook, or about one that lacks its marker."""
     known = [name for name in vars(hookspecs) if name.startswith("ebmkit_")]
     for caller in manager.get_hookcallers(part) or ():
         if caller.spec is None:
@@ -178,11 +178,11 @@ def _class_trouble(cls: Any) -> str:
     if "component_name" not in vars(cls):
         return f"{cls.__qualname__} lacks @component(...)"
     if KINDS.get(cls.component_kind) not in cls.__mro__:
-        return f"{cls.__qualname__} belongs to no known kind"
+        return f"{cls.__qualname__} is of no known kind"
     if inspect.isabstract(cls):
         missing = sorted(getattr(cls, "__abstractmethods__", ()))
         meant = nearest(missing[0], [name for name in vars(cls) if not name.startswith("_")])
-        slip = f"; is '{meant}' meant as '{missing[0]}'?" if meant else ""
+        slip = f"; rename '{meant}' to '{missing[0]}' if that is what it is" if meant else ""
         return f"{cls.__qualname__} does not implement {', '.join(missing)}{slip}"
     if bare := _without_annotation(cls):
         words = f"write {bare}: type = ..., or {bare}: ClassVar[type] = ... for what no spec can set"
