@@ -225,11 +225,11 @@ def page(found: dict[int, list[Found]], words: argparse.Namespace, price: float,
         return f"{min(values):.2f} to {max(values):.2f}"
 
     scatter = [
-        "| K | std of log u | beta | best beta | scatter without | with | ratio | with best beta | whole gradient |",
+        "| K | std of log u | beta | best beta | variance without | with | ratio | with best beta | whole gradient |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     means = [
-        "| K | moved by the term, standard errors | chains: ratio | chains: bias without | chains: bias with |",
+        "| K | shift by the term, standard errors | chains: ratio | chains: bias without | chains: bias with |",
         "|---:|---:|---:|---:|---:|",
     ]
     for k in found:
@@ -245,38 +245,38 @@ def page(found: dict[int, list[Found]], words: argparse.Namespace, price: float,
     everything = [one for each in found.values() for one in each]
     nearer = sum(one.bias_with_term < one.bias for one in everything)
     lines = [
-        "# What the control variate brings",
+        "# Effect of the control variate",
         "`control_variate: true` of `adaptive_nce` and `adaptive_bregman` adds Stein's operator of the copy, applied "
         "to S0 and times a fitted factor beta, to the noise phase (`ebmkit show objective adaptive_bregman`; the "
-        "formula is in `ebmkit/components/objectives/nets/control_variate.py`). Xu's thesis asks for such "
+        "formula is in `ebmkit/components/objectives/nets/control_variate.py`). Xu's thesis proposes such "
         "a term in its chapter 6, for long intervals K.",
         f"Made by `python benchmarks/control_variate.py --steps {words.steps} --seeds {words.seeds} --batches "
         f"{words.batches}` in {seconds:.0f} s on one core, torch {torch.__version__}. Medians over seeds 0 to "
         f"{words.seeds - 1}. Two moons (noise 0.15), `mlp` with `hidden: [32, 32]`, `adaptive_nce` with default "
         f"parameters and the term, Adam at 3e-3, batches of {BATCH}, float64. Everything is frozen at the last step of "
-        f"an interval, and {words.batches} independent batches of noise are drawn. Scatter is the trace of the "
+        f"an interval, and {words.batches} independent batches of noise are drawn. Variance is the trace of the "
         "covariance of one batch's gradient.",
-        "## Scatter, with exact draws from the copy",
+        "## Variance, with exact draws from the copy",
         "\n".join(scatter),
-        "Ratio is scatter with the term over scatter without, for the noise phase. The whole gradient also has a data "
-        "phase, which the term does not touch. Best beta is fitted to the very batches that are judged.",
+        "Ratio is variance with the term over variance without, for the noise phase. The whole gradient also has a "
+        "data phase, which the term does not affect. Best beta is fitted to the same batches that are evaluated.",
         "## Means",
         "\n".join(means),
-        "Moved: the length of the term's mean gradient over what chance makes of it with exact draws; 1 is chance. "
-        "Chains are those of the training, from its replay buffer. Bias is how far the mean gradient over their ends "
-        "is from that over exact draws, in lengths of the latter.",
-        "## What was found",
-        f"- With exact draws the term leaves {between('ratio')} of the scatter of the noise phase, over all seeds, and "
-        f"{between('ratio_whole')} of that of the whole gradient. It does so at every K, and not more at large K: what "
-        "it takes out is the scatter of dE/dtheta itself, which is there at K = 1 too.",
-        f"- On this toy the scatter without the term is {mid(1, 'plain'):.4f} at K = 1 and {mid(50, 'plain'):.4f} at "
-        f"K = 50, where log u has a standard deviation of {mid(50, 'spread'):.2f}. The thesis expects it to grow with "
-        "the scatter of the ratio.",
-        "- With exact draws the mean stays: what it moves by is what chance makes of it.",
-        "- Chains of a few steps are not exact, and there the term does move the mean: towards the exact one in "
+        "Shift: the norm of the term's mean gradient over its standard error with exact draws; 1 is chance. "
+        "Chains are those of the training, from its replay buffer. Bias is the distance of the mean gradient over "
+        "their ends from that over exact draws, relative to the norm of the latter.",
+        "## Findings",
+        f"- With exact draws the term reduces the variance of the noise phase to {between('ratio')} over all seeds, "
+        f"and that of the whole gradient to {between('ratio_whole')}. It does so at every K, and not more at large K: "
+        "it reduces the variance of dE/dtheta itself, which is also present at K = 1.",
+        f"- On this toy problem the variance without the term is {mid(1, 'plain'):.4f} at K = 1 and "
+        f"{mid(50, 'plain'):.4f} at K = 50, where log u has a standard deviation of {mid(50, 'spread'):.2f}. The "
+        "thesis expects it to grow with the variance of the ratio.",
+        "- With exact draws the mean does not change, except by chance.",
+        "- Chains of a few steps are not exact, and for them the term does shift the mean: towards the exact one in "
         f"{nearer} of {len(everything)} cases.",
-        f"- A training step takes {price:.2f} times as long with it. A batch larger by that factor costs no more "
-        f"and leaves {1 / price:.2f} of the scatter of the whole gradient, without asking for second derivatives.",
+        f"- A training step takes {price:.2f} times as long with it. A batch larger by that factor costs the same and "
+        f"reduces the variance of the whole gradient to {1 / price:.2f}, without second derivatives.",
     ]
     return "\n\n".join(lines[:-5]) + "\n\n" + "\n".join(lines[-5:]) + "\n"
 

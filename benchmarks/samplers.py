@@ -329,7 +329,7 @@ def tell(row: dict[str, Any]) -> None:
     """A row of the grid, as soon as it is known."""
     if row["chains"] == CHAINS[0] and row["dimension"] == DIMENSIONS[0]:
         print(f"\n### Grid: {row['sampler']} on an MLP d-128-128-1, ours | torchebm | ebm\n")
-        print("| d | chains | steps a CPU second | MB at the peak | torchebm / ours | ebm / ours |")
+        print("| d | chains | steps per CPU second | peak memory, MB | torchebm / ours | ebm / ours |")
         print("|---:|---:|---:|---:|---:|---:|")
     ours, *peers = (row[name] for name in ("ours", "torchebm", "ebm"))
     speeds = " \\| ".join(f"{1e6 / each['cpu_us']:.3g}" for each in (ours, *peers))

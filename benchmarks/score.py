@@ -149,7 +149,7 @@ def twins(report: Report) -> None:
                     module.score(x, t)
 
             rows[f"MLP on {event}, {count} states"] = turns_of({"limit": limit, "ours": ours})
-    report.table("The score of mlp_potential beside mlp_score", rows)
+    report.table("The score of mlp_potential compared with mlp_score", rows)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""What ebmkit calls of torch without a promise that it stays: each call saves time, and each has a public one in its
-place that gives the same bits where torch no longer has it."""
+"""Private functions of torch. Each saves time, and each has a public fallback with bitwise equal results, for versions
+of torch that lack it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 from torch.optim import Optimizer
 
 
 def gradient_in(point: Tensor, energy: Tensor, weights: Tensor) -> Tensor:
-    """The gradient of `sum(weights * energy)` in `point`: `torch.autograd.grad` without its checks, which take a fifth
-    of the time of a small network."""
+    """The gradient of `sum(weights * energy)` with respect to `point`: `torch.autograd.grad` without its checks, which
+    take a fifth of the time of a small network."""
     run_backward = _run_backward()
     gradient: Tensor
     if run_backward is None:
@@ -31,7 +31,7 @@ def gradient_in(point: Tensor, energy: Tensor, weights: Tensor) -> Tensor:
 
 @cache
 def _run_backward() -> Callable[..., tuple[Tensor, ...]] | None:
-    """What `torch.autograd.grad` calls after its checks, if it is there and takes the arguments that we know."""
+    """The function that `torch.autograd.grad` calls after its checks, if it exists and accepts these arguments."""
     try:
         found: Callable[..., tuple[Tensor, ...]] = torch.autograd.Variable._execution_engine.run_backward
         with torch.enable_grad():
@@ -45,14 +45,14 @@ def _run_backward() -> Callable[..., tuple[Tensor, ...]] | None:
 
 
 def joined(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors as one vector, in one call instead of one a tensor."""
+    """Tensors as one vector, in one call instead of one per tensor."""
     flatten = getattr(getattr(torch, "_utils", None), "_flatten_dense_tensors", None)
     vector: Tensor = flatten(tensors) if flatten else torch.cat([tensor.reshape(-1) for tensor in tensors])
     return vector
 
 
 def multiply_all(tensors: Sequence[Tensor], factor: Tensor) -> None:
-    """`tensor *= factor` for each; on a GPU in one kernel, as the next three."""
+    """`tensor *= factor` for each tensor; on a GPU in one kernel, like the next three functions."""
     if at_once := getattr(torch, "_foreach_mul_", None):
         at_once(tensors, factor)
         return
@@ -85,8 +85,8 @@ def norms(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def step_of(optimizer: Optimizer) -> Callable[[], Any]:
-    """`optimizer.step`, without what torch wraps around its own optimizers for hooks and a profiler: that takes half as
-    long as a step where the network is small. To be called under `no_grad`, which the wrapper would see to."""
+    """`optimizer.step` without torch's wrapper for hooks and the profiler, which takes half as long as a step of a
+    small network. Call it under `no_grad`, which the wrapper would otherwise set."""
     if not type(optimizer).__module__.startswith("torch.optim.") or "step" in vars(optimizer):
         return optimizer.step
     base = sys.modules[Optimizer.__module__]
@@ -99,13 +99,13 @@ def step_of(optimizer: Optimizer) -> Callable[[], Any]:
             (base, "_global_optimizer_post_hooks"),
         )
     ]
-    if any(hook is None or len(hook) for hook in hooks):  # there are some, or torch keeps them elsewhere now
+    if any(hook is None or len(hook) for hook in hooks):  # there are hooks, or torch stores them elsewhere
         return optimizer.step
     return partial(unwrap(type(optimizer).step), optimizer)
 
 
 def allow_recompilations(count: int) -> None:
-    """Let torch make this many pieces of code of one function, if it lets itself be asked; the default is 8."""
+    """Let torch compile this many versions of one function, if the option exists; the default is 8."""
     config = getattr(getattr(torch, "_dynamo", None), "config", None)
     for name in ("recompile_limit", "cache_size_limit"):  # the second is its name before torch 2.6
         if hasattr(config, name):
@@ -131,7 +131,7 @@ def _by_autograd(function: Callable[[Tensor], Tensor], gradient: Tensor, z: Tens
 
 
 def convolution_pullback() -> Callable[[Tensor, Tensor, Tensor, Any], Tensor]:
-    """The vector-Jacobian product `(gradient, input, weight, layer)` of `conv2d` in its input, without a graph."""
+    """The vector-Jacobian product `(gradient, input, weight, layer)` of `conv2d` for its input, without a graph."""
     return _convolved_back if hasattr(torch.ops.aten, "convolution_backward") else _convolved_back_by_autograd
 
 

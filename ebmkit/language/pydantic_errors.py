@@ -1,4 +1,4 @@
-"""pydantic's errors in our words: one message a mistake, with what was expected and what was meant."""
+"""Translation of pydantic's errors: one message per mistake, with the expected value and a suggestion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ebmkit.registry.spelling import nearest
 
 
 def translate(error: ValidationError, cls: type[Any], value: Any, owner: str) -> Iterator[tuple[Path, Found | None]]:
-    """The mistakes in `value`, which was to become a `cls`, each with its path inside `value`."""
+    """The mistakes in `value`, which should become a `cls`, each with its path inside `value`."""
     lines = _best_branches(error.errors(include_url=False)[:MOST], value)
     for line in lines:
         if line["type"] == "missing" and not isinstance(line["loc"][-1], str):
@@ -42,14 +42,14 @@ def translate(error: ValidationError, cls: type[Any], value: Any, owner: str) ->
             by_path.setdefault(line["loc"], []).append(line)
     outer = {line["loc"][:length] for line in lines for length in range(len(line["loc"]))}
     for path, found in by_path.items():
-        # A list is not too short, nor a union unmet, where an entry is wrong: that is said there. What a component has
-        # said about itself went through here before.
+        # If an entry is wrong, it is reported there, and not again for its list or union. Mistakes inside components
+        # were translated before.
         if path not in outer or any(line["type"] == "ebmkit" for line in found):
             yield from _wrong_value(path, found, cls, value, owner)
 
 
 def _best_branches(lines: list[Any], value: Any) -> list[Any]:
-    """Of each union only the branch that the value comes nearest to: it leads deepest, with the fewest mistakes."""
+    """For each union only the branch closest to the value: the deepest, with the fewest mistakes."""
     branches: dict[Path, dict[str | int, list[Any]]] = {}
     for line in lines:
         union, tag = _branch(line["loc"], value)
@@ -69,7 +69,7 @@ def _best_branches(lines: list[Any], value: Any) -> list[Any]:
 
 
 def _branch(location: Path, value: Any) -> tuple[Path, str | int]:
-    """The path of the outermost union on a location, and pydantic's name for the branch it went into."""
+    """The path of the outermost union on a location, and pydantic's name for the branch."""
     for depth, key in enumerate(location):
         if not (key in value if isinstance(value, dict) else isinstance(value, list) and key in range(len(value))):
             return location[:depth], key
@@ -81,7 +81,7 @@ _UNEXPECTED = ("unexpected_keyword_argument", "extra_forbidden")
 
 
 def _existing(location: Path, value: Any) -> Path:
-    """The part of a location that leads through the value; what pydantic adds for branches of a union is dropped."""
+    """The part of a location that exists in the value; pydantic's names for branches of a union are dropped."""
     path: list[str | int] = []
     for key in location:
         if key in value if isinstance(value, dict) else isinstance(value, list) and key in range(len(value)):
@@ -123,7 +123,7 @@ def _unexpected(location: Path, cls: type[Any], absent: dict[Path, list[str]], o
 
 
 def _belongs_elsewhere(name: str, target: type[Any]) -> str:
-    """Where a key is at home that was written one level too high."""
+    """The right place of a key that was written one level too high."""
     hints = get_type_hints(target, include_extras=True)
     for field in dataclasses.fields(target):
         hint = hints[field.name]
@@ -143,7 +143,7 @@ def _belongs_elsewhere(name: str, target: type[Any]) -> str:
 def _wrong_value(
     path: Path, lines: list[Any], cls: type[Any], value: Any, owner: str
 ) -> Iterator[tuple[Path, Found | None]]:
-    """What is wrong with one value; several lines are the branches of one union."""
+    """The mistakes in one value; several lines are the branches of one union."""
     ours = [line for line in lines if line["type"] == "ebmkit"]
     if ours:  # a component inside, already in our words
         for line in ours:
@@ -214,7 +214,7 @@ def _slip(found: Any, lines: list[Any], hint: Any) -> str:
 
 
 def _as_list(found: Any, hint: Any) -> str:
-    """How a lone value becomes the list that is wanted, where that is clear."""
+    """A hint how to write a single value as a list, if that is clear."""
     if isinstance(found, dict):
         return "put it into a list: [{...}]"
     if isinstance(found, str) and "," in found:

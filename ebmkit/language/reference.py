@@ -16,11 +16,11 @@ _HEADINGS = ("Parameters:", "Reference:", "Example:")
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """What a spec may set on a component."""
+    """A parameter of a component."""
 
     name: str
     type: str
-    default: Any  # `dataclasses.MISSING` where there is none
+    default: Any  # `dataclasses.MISSING` if there is none
     meaning: str
 
     @property
@@ -30,7 +30,7 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """What `ebmkit show` prints and the reference is made of."""
+    """The content of `ebmkit show` and of the reference."""
 
     summary: str
     body: str  # formula and explanation
@@ -65,7 +65,7 @@ def page(cls: type[Any]) -> Page:
 
 
 def _split(text: str) -> dict[str, str]:
-    """The text before the first heading under "", then each heading's."""
+    """The text of each heading; the text before the first heading has the key ""."""
     sections: dict[str, list[str]] = {"": []}
     current = ""
     for line in text.split("\n"):
@@ -78,7 +78,7 @@ def _split(text: str) -> dict[str, str]:
 
 
 def _meanings(text: str) -> dict[str, str]:
-    """`    name: meaning`, where a meaning may go on over several lines."""
+    """Descriptions by name, from lines `    name: meaning`; a meaning may continue over several lines."""
     found: dict[str, str] = {}
     name = ""
     for line in textwrap.dedent(text).split("\n"):
@@ -96,7 +96,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def plain_default(value: Any) -> Any:
-    """A default as a spec would write it."""
+    """A default as it is written in a spec."""
     if dataclasses.is_dataclass(value):
         given = {
             field.name: plain_default(current)

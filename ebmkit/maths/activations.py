@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
 from ebmkit.chains.private_torch import pullback
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
 from ebmkit.maths.activations import ACTIVATIONS
 from ebmkit.maths.spectral import normalised

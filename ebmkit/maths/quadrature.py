@@ -1,7 +1,7 @@
 """The normaliser of an energy by the trapezoidal rule, in one or two dimensions.
 
-`Grid` is the rule in one box, as a part of a loss too: differentiable in the energy, and without a value brought to the
-host. `rule` looks for the box and the spacing by itself.
+`Grid` is the rule in one box, also for use in a loss: differentiable in the energy, and without host synchronisation.
+`rule` finds the box and the spacing adaptively.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-#: Points a side of the first grid, by dimension; odd, so that every second point is a grid too.
+#: Points per side of the first grid, by dimension; odd, so that every second point is also a grid.
 FIRST = {1: 1025, 2: 257}
-#: Points of the largest grid: 2049 a side in the plane.
+#: Maximum number of points of a grid: 2049 per side in the plane.
 MOST = 5_000_000
-#: How much wider than what the points span the box may become.
+#: Maximum width of the box, relative to the range of the points.
 WIDEST = 1000.0
 #: Points whose energy is computed at a time.
 BLOCK = 1 << 15
@@ -37,7 +37,7 @@ class Grid(NamedTuple):
 
     @classmethod
     def between(cls, low: Tensor, high: Tensor, side: int) -> Grid:
-        """From one corner of the box `(d,)` to the other, with this many points a side."""
+        """From one corner of the box `(d,)` to the other, with this many points per side."""
         unit = torch.linspace(0, 1, side, device=low.device, dtype=low.dtype)
         return cls(unit, low, high - low, high - low)
 
@@ -79,7 +79,7 @@ def log_sum(log_p: Tensor, every: int = 1, margin: int = 0) -> Tensor:
 
 
 class Integral(NamedTuple):
-    """`log Z`, and an estimate of how far it is off."""
+    """`log Z`, and an estimate of its error."""
 
     log_z: float
     error: float
@@ -93,8 +93,8 @@ class Rule(NamedTuple):
     integral: Integral
 
     def mean(self, values: Tensor, every: int = 1) -> float:
-        """The expectation of values `(N,)` at the points, or by every second point a side. Where the density is zero
-        they do not count, whatever they are."""
+        """The expectation of values `(N,)` at the points, or at every second point per side. Values where the density
+        is zero are ignored, even if they are not finite."""
         inner = (slice(None, None, every),) * self.log_p.dim()
         weights = self.log_p[inner].flatten().softmax(0)
         counted = torch.where(weights > 0, values.view(self.log_p.shape)[inner].flatten(), 0.0)
@@ -107,11 +107,11 @@ def log_integral(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: 
 
 
 def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -> Rule:
-    """The trapezoidal rule for the density `exp(-E)`, where `points` `(N, d)` show where its mass is.
+    """The trapezoidal rule for the density `exp(-E)`, where `points` `(N, d)` indicate where its mass is.
 
-    The rule converges faster than any power of the spacing on a smooth density that vanishes at the edge. So the box
-    is widened until next to nothing lies near its edge, and the grid refined until one of twice the spacing agrees.
-    Raises a ValueError when neither helps. A number that is not finite is returned as it is.
+    The rule converges faster than any power of the spacing for a smooth density that vanishes at the edge. The box is
+    therefore widened until almost no mass lies near its edge, and the grid refined until one of twice the spacing
+    agrees. Raises a ValueError if neither helps. A value that is not finite is returned unchanged.
     """
     low, high = points.amin(0), points.amax(0)
     center, dimension = (low + high) / 2, points.shape[1]
@@ -126,20 +126,20 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
         error = abs(log_z - coarse)
         if not isfinite(error):
             return Rule(grid.x, log_p, Integral(log_z, error))
-        # A grid on which no point is nearly as likely as some of the given ones has missed a peak.
+        # A grid whose points are all much less probable than one of the given points has missed a peak.
         missed = lowest < -float(log_p.max()) - 1
         if at_edge > tolerance:
             if widened >= WIDEST:
                 raise ValueError(
                     f"a share of {at_edge:.2g} of the density lies at the edge of a box {widened:g} times as wide as "
-                    "data and samples: the energy does not confine it"
+                    "data and samples: the energy is not confining"
                 )
             half, widened = 2 * half, 2 * widened
         elif error > tolerance or missed:
             side = 2 * side - 1
             if side**dimension > MOST:
                 raise ValueError(
-                    f"log Z is known to {error:.2g} only on the largest grid: the density is too narrow for it, or "
+                    f"log Z has an error of {error:.2g} even on the largest grid: the density is too narrow, or "
                     f"'tolerance' {tolerance:g} is too small"
                 )
         else:
@@ -147,5 +147,5 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
 
 
 def blockwise(energy: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Energies of many points, some at a time."""
+    """Energies of many points, computed in blocks."""
     return torch.cat([energy(block) for block in torch.split(x, BLOCK)])

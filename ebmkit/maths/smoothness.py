@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
 
 class Bend(NamedTuple):

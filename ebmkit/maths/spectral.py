@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
-#: Power iterations when a layer is built, so that one which is never trained is normalised too.
+#: Power iterations at construction, so that a layer that is never trained is also normalised.
 WARM_UP = 30
 
 
@@ -18,8 +18,8 @@ class SpectralNorm(nn.Module):
 
         N times:  v = W'u / |W'u|,   u = W v / |W v|;    then  sigma = u'W v
 
-    Each pass in training mode makes the N power iterations, from where the last one ended: u and v are buffers, and so
-    part of a checkpoint. In eval mode they stay, so an energy does not change while a chain runs. For the gradient they
+    Each pass in training mode makes N power iterations, starting from the last ones: u and v are buffers, and so part
+    of a checkpoint. In eval mode they do not change, so an energy is fixed while a chain runs. For the gradient they
     are constants: d sigma / dW = u v'.
 
     The weight of a convolution is its kernel, reshaped to (out, in * height * width). The largest singular value of
@@ -48,12 +48,12 @@ class SpectralNorm(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The weight that the layer works with."""
+        """The weight used by the layer."""
         return self.normalised_weight() if self._baked is None else self._baked
 
     @property
     def bias(self) -> Tensor | None:
-        """That of the layer, as it is."""
+        """The bias of the layer, unchanged."""
         return self.layer.bias
 
     def normalised_weight(self) -> Tensor:
@@ -66,9 +66,9 @@ class SpectralNorm(nn.Module):
 
     @contextmanager
     def baked(self) -> Iterator[None]:
-        """Normalise once for all passes until the end, for those who do not change the weight in between.
+        """Normalise once for all passes within the context, in which the weight must not change.
 
-        Kernels are laid out with channels last, which convolves faster.
+        Kernels are stored with channels last, for which convolutions are faster.
         """
         before = self._baked
         with torch.no_grad():
@@ -85,12 +85,12 @@ class SpectralNorm(nn.Module):
         for _ in range(times):
             v = _unit(matrix.T @ u)
             u = _unit(matrix @ v)
-        self.u.copy_(u)  # in place: whoever averages or saves the state holds on to these very tensors
+        self.u.copy_(u)  # in place: averages and checkpoints hold references to these tensors
         self.v.copy_(v)
 
 
 def normalised(layer: nn.Conv2d | nn.Linear, power_iterations: int | None) -> nn.Module:
-    """The layer with its spectral norm; `power_iterations` of None leave it as it is."""
+    """The layer with spectral normalisation; unchanged if `power_iterations` is None."""
     return SpectralNorm(layer, power_iterations) if power_iterations else layer
 
 

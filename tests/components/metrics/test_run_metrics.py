@@ -320,7 +320,7 @@ class Tails(nn.Module):
 @pytest.mark.parametrize(("module", "d"), [(Slope(), 1), (Slope(), 2), (Tails(), 2)])
 def test_a_density_that_nothing_confines_is_an_error(module, d):
     view = RunView(module, (d,), test=torch.randn(100, d, generator=generator(0)))
-    with pytest.raises(ValueError, match="the energy does not confine it"):
+    with pytest.raises(ValueError, match="the energy is not confining"):
         LogLikelihood().measure(view)
 
 
