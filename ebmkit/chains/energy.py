@@ -34,7 +34,7 @@ class Energy:
 
     @property
     def module(self) -> nn.Module:
-        """The module itself, for those that know at which temperature they use it."""
+        """The module itself, for callers that handle the temperature."""
         return self._module
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -63,36 +63,36 @@ class Energy:
         return energy.detach(), gradient_in(point, energy, self._ones)
 
     def ask(self, ability: Callable[..., A]) -> A:
-        """The module, as one that has this ability."""
+        """The module, typed as one that has this ability."""
         info = info_of(ability)
         if lacking := missing_members(self._module, ability):
             raise TypeError(f"the model has no ability '{info.name}': its module lacks {', '.join(lacking)}")
         return cast("A", self if info.by_energy else self._module)
 
     def score(self, x: Tensor, level: Any) -> Tensor:
-        """The score at a noise level or a time, of a network that is conditioned on one; without a graph."""
+        """The score at a noise level or a time, for networks conditioned on one; without a graph."""
         self.evaluations += 1
         with torch.no_grad():
             return self.ask(Scores).score(x, level)
 
     def noise(self, like: Tensor, rng: Generator) -> Tensor:
-        """Where chains from noise to data begin: the law of the data under the most noise, as far as it is known."""
+        """Initial states of chains from noise to data: the approximate data distribution at the highest noise."""
         module = self.ask(Scores)
         noise = torch.empty_like(like).normal_(0, module.schedule.prior_std(), generator=rng)
         return noise.add_(module.prior_mean())
 
     @property
     def schedule(self) -> Schedule:
-        """The noise that a conditioned network was made for, with the numbers that data gave it."""
+        """The noise schedule of a conditioned network, with the values taken from data."""
         return self.ask(Scores).schedule
 
     @property
     def unit_values(self) -> tuple[float, float]:
-        """The two values of a unit of discrete states, the lower one first, as the module or a part of it says."""
+        """The two values of a unit of discrete states, the lower one first, as defined by the module or a part."""
         for part in self._module.modules():
             if hasattr(part, "unit_values"):
                 return cast("tuple[float, float]", part.unit_values)
-        raise TypeError("the network does not say what two values a unit has: it lacks 'unit_values'")
+        raise TypeError("the network does not define the two values of a unit: it lacks 'unit_values'")
 
     def at(self, temperature: Tensor) -> Energy:
         """`E / T` with a temperature `(B,)` for each chain."""
@@ -108,7 +108,7 @@ class HeatedEnergy(Energy):
 
     @property
     def module(self) -> nn.Module:
-        """There is none: what a module computes is at T = 1, so that using it here would ignore the temperature."""
+        """Not available: a module computes at T = 1, so using it here would ignore the temperature."""
         raise TypeError("an energy at a temperature has no module: use energy.ask(ability)")
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -121,17 +121,17 @@ class HeatedEnergy(Energy):
         return energy / self.temperature, gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))
 
     def ask(self, ability: Callable[..., A]) -> A:
-        """The ability at these temperatures, where it is defined there."""
+        """The ability at these temperatures, if it is defined for them."""
         info = info_of(ability)
         if info.by_energy:
             return cast("A", self)
         if info.heated is None:
-            raise TypeError(f"the ability '{info.name}' is defined at temperature 1 only")
+            raise TypeError(f"the ability '{info.name}' is only defined at temperature 1")
         return cast("A", info.heated(self.cold.ask(ability), self.temperature))
 
     @property
     def unit_values(self) -> tuple[float, float]:
-        """As at T = 1."""
+        """The same as at T = 1."""
         return self.cold.unit_values
 
 

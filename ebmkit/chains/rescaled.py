@@ -23,11 +23,11 @@ class RescaledEnergy(Energy):
 
     @property
     def module(self) -> nn.Module:
-        """There is none: its states have other units."""
+        """Not available: its states have other units."""
         raise TypeError("an energy in other units has no module")
 
     def ask(self, ability: Callable[..., A]) -> A:
-        """Only what the energy itself provides: other abilities take states in the units of the model."""
+        """Only abilities of the energy itself: others take states in the units of the model."""
         if info_of(ability).by_energy:
             return cast("A", self)
         raise TypeError(f"the ability '{info_of(ability).name}' takes states in the units of the model")

@@ -189,7 +189,7 @@ class Spec:
 
     @property
     def chain_sampler(self) -> Sampler | None:
-        """What draws samples: the spec's own sampler, or that of the objective."""
+        """The sampler that draws samples: the spec's own, or that of the objective."""
         return self.sampler or (self.objective.traits().sampler if self.objective else None)
 
     @property

@@ -28,7 +28,7 @@ __all__ = ["event_of", "misfits"]
 
 
 def misfits(checked: Checked, registry: Registry, *, idle: bool = False) -> Iterator[EbmkitError]:
-    """Everything that cannot work, before anything is built; that there is nothing to do too, unless that is `idle`."""
+    """Everything that cannot work, found before building; a spec with nothing to do is included unless `idle`."""
     here = Places(checked, registry)
     unreadable = list(data_misfits(checked, here))
     yield from unreadable

@@ -15,7 +15,7 @@ from ebmkit.language.sections import Chains, Spec
 #: Fewest steps of a warm-up; shorter ones end while step sizes are still the first that are tried.
 SHORTEST = 20
 
-#: Where chains begin unless a spec says so.
+#: The default of `init:`.
 _DEFAULT_INIT = Spec.__dataclass_fields__["init"].default
 
 
@@ -38,7 +38,7 @@ def start_misfits(path: Path, init: Init, checked: Checked, here: Places) -> Ite
 
 
 def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Does the sampler suit `init:` and `chains:`?"""
+    """Checks that the sampler suits `init:` and `chains:`."""
     chains, sampler = checked.spec.chains, checked.spec.sampler
     if sampler and sampler.traits().from_noise:
         yield from _from_noise_misfits(sampler, checked, here)
@@ -46,22 +46,22 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         yield from _long_chain_misfits(chains, sampler, here)
         yield from _capacity_misfits(chains, checked.spec.init, here)
     elif chains:
-        yield SectionMissing("'chains:' are those of a 'sampler:', and there is none", here("chains"))
+        yield SectionMissing("'chains:' needs a 'sampler:', but there is none", here("chains"))
 
 
 def _from_noise_misfits(sampler: Sampler, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Chains that go once from noise to a sample have no start and no states to keep on the way."""
+    """Checks for samplers that go once from noise to a sample: they take neither initial states nor long chains."""
     init = checked.spec.init
     if init != _DEFAULT_INIT:  # which a resolved spec writes out
         yield Unsuitable(
-            f"{label_of(sampler)} starts from noise of its own, so that {label_of(init)} has no effect",
+            f"{label_of(sampler)} starts from its own noise, so {label_of(init)} would have no effect",
             here("init"),
             other=here("sampler"),
             help="leave out 'init:'",
         )
     if checked.spec.chains:
         yield Unsuitable(
-            f"{label_of(sampler)} goes once from noise to a sample, but long chains keep states on the way",
+            f"{label_of(sampler)} goes once from noise to a sample, so it cannot run long chains that keep many states",
             here("chains"),
             other=here("sampler"),
             help="leave out 'chains:'; every sample is then the end of a separate chain",
@@ -69,7 +69,7 @@ def _from_noise_misfits(sampler: Sampler, checked: Checked, here: Places) -> Ite
 
 
 def _long_chain_misfits(chains: Chains, sampler: Sampler, here: Places) -> Iterator[EbmkitError]:
-    """Are the lengths of long chains, and of their warm-up, said once?"""
+    """Checks the lengths of long chains and of their warm-up."""
     default = getattr(type(sampler), "steps", sampler.steps)
     if sampler.steps != default:  # which a resolved spec writes out
         yield Unsuitable(
@@ -84,22 +84,22 @@ def _long_chain_misfits(chains: Chains, sampler: Sampler, here: Places) -> Itera
             f"{label_of(sampler)} has no parameters that a warm-up could tune",
             here("chains", "warmup"),
             other=here("sampler"),
-            help="'burn_in' discards steps without tuning",
+            help="use 'burn_in' to discard steps without tuning",
         )
     elif chains.warmup != "auto" and 0 < chains.warmup < SHORTEST:
         yield Unsuitable(
-            f"a warm-up of {chains.warmup} steps is too short: it leaves a step size that is worse than the spec's",
+            f"a warm-up of {chains.warmup} steps is too short: its step size would be worse than that of the spec",
             here("chains", "warmup"),
-            help=f"use at least {SHORTEST} steps; 0 leaves the step size as it is",
+            help=f"use at least {SHORTEST} steps, or 0 to keep the step size of the spec",
         )
 
 
 def _capacity_misfits(chains: Chains, init: Init, here: Places) -> Iterator[EbmkitError]:
-    """Can as many chains start?"""
+    """Checks that the initial states are enough for all chains."""
     capacity = init.capacity()
     if capacity is not None and capacity < chains.count:
         yield TooManyChains(
-            f"{label_of(init)} holds {capacity} chains, but {chains.count} are wanted",
+            f"{label_of(init)} holds {capacity} chains, but 'chains' needs {chains.count}",
             here("init"),
             label=f"{capacity} chains",
             other=here("chains"),

@@ -24,7 +24,7 @@ KEPT_OF_LONG_CHAINS = frozenset({"energy", "acceptance", "divergence"})
 
 
 def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Does the spec have what every metric needs, and is every number measured once?"""
+    """Checks that the spec has what every metric needs, and that names of results are unique."""
     first: dict[str, int] = {}
     for position, metric in enumerate(checked.spec.evaluate):
         yield from _ability_misfits(position, metric, checked, here)
@@ -45,7 +45,7 @@ def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
 
 
 def _data_misfits(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Are there the data, labels or densities that a metric compares with?"""
+    """Checks for the data, labels or densities that a metric compares with."""
     needs, data, place = metric.traits().needs, checked.spec.data, here("evaluate", position)
     if "data" in needs and not data:
         yield SectionMissing(f"{label_of(metric)} compares with data, but there is no 'data:'", place)
@@ -58,15 +58,15 @@ def _data_misfits(position: int, metric: Metric, checked: Checked, here: Places)
         )
     if "truth" in needs and data and not data.traits().known:
         yield Unsuitable(
-            f"{label_of(metric)} needs data whose density is known, but that of {label_of(data)} is not",
+            f"{label_of(metric)} needs data with a known density, but that of {label_of(data)} is unknown",
             place,
             other=here("data"),
-            help="'ebmkit list data' shows data that are drawn from a known density",
+            help="see 'ebmkit list data' for data drawn from a known density",
         )
 
 
 def _sample_misfits(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Are there the samples, chains and training steps that a metric looks at?"""
+    """Checks for the samples, chains and training steps that a metric uses."""
     spec, traits, place = checked.spec, metric.traits(), here("evaluate", position)
     if "samples" in traits.needs and not spec.chain_sampler:
         fitting = here.fitting("sampler")
@@ -84,7 +84,7 @@ def _sample_misfits(position: int, metric: Metric, checked: Checked, here: Place
         )
     if spec.chains and spec.chains.count < traits.least_chains:
         yield Unsuitable(
-            f"{label_of(metric)} compares {traits.least_chains} chains or more",
+            f"{label_of(metric)} needs at least {traits.least_chains} chains",
             place,
             other=here("chains"),
             other_label=f"{spec.chains.count} chain",
@@ -94,12 +94,12 @@ def _sample_misfits(position: int, metric: Metric, checked: Checked, here: Place
 
 
 def _ability_misfits(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Does the model offer what a metric needs?"""
+    """Checks that the model has the abilities that a metric needs."""
     model, needs = checked.spec.model, metric.traits().needs
     takes, offers = model.traits().conditioning, model.traits().offers
     if "energy" in needs and takes is not None:
         yield ConditioningMismatch(
-            f"{label_of(metric)} reads the energy of x, but {label_of(model)} takes {conditioned(takes)}",
+            f"{label_of(metric)} needs an energy of x, but {label_of(model)} takes {conditioned(takes)}",
             here("evaluate", position),
             other=here("model"),
             other_label=f"takes {conditioned(takes)}",
@@ -116,7 +116,7 @@ def _ability_misfits(position: int, metric: Metric, checked: Checked, here: Plac
 
 
 def _trace_misfits(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Do the chains that draw samples report what a metric reads?"""
+    """Checks that the chains that draw samples report the traces that a metric reads."""
     spec, sampler = checked.spec, checked.spec.chain_sampler
     if sampler is None:
         return

@@ -1,4 +1,4 @@
-"""Where things that do not fit are written, what they are called, and what would fit instead."""
+"""Places and labels of things that do not fit, and suggestions of what would."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ebmkit.errors.source import Place
 from ebmkit.language.check import Checked
 from ebmkit.registry.registry import Registry
 
-#: Names in one piece of advice.
+#: Maximum number of names in a suggestion.
 MOST_NAMES = 4
 
 
@@ -41,25 +41,25 @@ class Places:
 
 
 def _declares(cls: type[Component], trait: str, default: Any) -> Any:
-    """What a class says of all its instances."""
+    """A trait that a class declares for all its instances."""
     return getattr(cls, trait, default)
 
 
 def label_of(component: Component) -> str:
-    """A component in words: `sampler 'langevin'`."""
+    """The label of a component in messages: `sampler 'langevin'`."""
     return f"{component.component_kind} '{component.component_name}'"
 
 
 def conditioned(on: Conditioning) -> str:
-    """What a network takes, in words."""
+    """The arguments of a network with this conditioning, for messages."""
     return {"sigma": "x and a noise level sigma", "time": "x and a time t", None: "x alone"}[on]
 
 
 def model_for(conditioning: Conditioning) -> str:
-    """A model that is conditioned so, in words."""
+    """A model with this conditioning, for messages."""
     return {
-        "sigma": "a model with a schedule of noise levels",
-        "time": "a model with a schedule in time",
+        "sigma": "a model with a schedule of discrete noise levels",
+        "time": "a model with a schedule in continuous time",
         None: "a model without a schedule",
     }[conditioning]
 
@@ -71,7 +71,7 @@ def event_of(checked: Checked) -> Event | None:
 
 
 def question_of(checked: Checked) -> Question | None:
-    """What every component of a spec is asked; None where the shape of a state is not known."""
+    """The question passed to every component's `refusal`; None if the shape of a state is not known."""
     spec, event = checked.spec, event_of(checked)
     if event is None:
         return None

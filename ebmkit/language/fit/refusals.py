@@ -1,4 +1,4 @@
-"""Does a component refuse the experiment for a reason of its own?"""
+"""Checks whether a component refuses the experiment for a reason of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ebmkit.language.fit.places import Places, label_of, question_of
 
 
 def refusals(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    """Ask every component of the spec. Models and data inside others are asked by those."""
+    """The refusals of all components of the spec. Models and data inside other components are left to these."""
     question = question_of(checked)
     if question is None:
         return
@@ -28,7 +28,7 @@ def refusals(checked: Checked, here: Places) -> Iterator[EbmkitError]:
 
 
 def _has_another_shape(checked: Checked) -> bool:
-    """Whether data and model have different shapes, which is a mistake of its own."""
+    """Whether data and model have different shapes, which is reported as a separate mistake."""
     data, fixed = checked.spec.data, checked.spec.model.event()
     return data is not None and fixed is not None and data.event() != fixed
 

@@ -34,7 +34,8 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         )
     if data and data.traits().space != model.traits().space:
         yield SpaceMismatch(
-            f"{label_of(data)} is {data.traits().space}, {label_of(model)} is {model.traits().space}",
+            f"{label_of(data)} has {data.traits().space} states, but {label_of(model)} has "
+            f"{model.traits().space} states",
             here("model"),
             label=model.traits().space,
             other=here("data"),

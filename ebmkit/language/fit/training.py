@@ -24,7 +24,7 @@ from ebmkit.language.fit.places import Places, conditioned, event_of, label_of, 
 def ability_misfits(
     path: Path, component: Sampler | Objective, checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
-    """Does the model offer what a sampler or an objective needs?"""
+    """Checks that the model has the abilities that a sampler or an objective needs."""
     model, objective = checked.spec.model, checked.spec.objective
     gives, takes = component.traits().conditioning, model.traits().conditioning
     if path[1:] and path[0] == "objective" and objective and objective.traits().conditioning != takes:
@@ -33,15 +33,15 @@ def ability_misfits(
         fitting = here.fitting(component.component_kind)
         instead = f"{component.component_kind}s that fit: {fitting}; or " if fitting else ""
         yield ConditioningMismatch(
-            f"{label_of(component)} passes {conditioned(gives)} to a model, but {label_of(model)} takes "
+            f"{label_of(component)} needs a model that takes {conditioned(gives)}, but {label_of(model)} takes "
             f"{conditioned(takes)}",
             here(*path),
-            label=f"passes {conditioned(gives)}",
+            label=f"needs a model that takes {conditioned(gives)}",
             other=here("model"),
             other_label=f"takes {conditioned(takes)}",
             help=f"{instead}use {model_for(gives)}",
         )
-        return  # what another one needs is not known
+        return  # the needs of its replacement are not known
     if lacking := sorted(component.traits().needs - model.traits().offers):
         yield AbilityMissing(
             f"{label_of(component)} needs '{', '.join(lacking)}', which {label_of(model)} does not offer",
@@ -55,7 +55,7 @@ def ability_misfits(
 def schedule_misfits(
     path: Path, component: Sampler | Objective, checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
-    """Is the noise that a component works with that of the model?"""
+    """Checks that a component uses the noise schedule of the model."""
     model, theirs = checked.spec.model, component.traits().schedule
     own = model.traits().schedule
     if theirs is None or own is None or component.traits().conditioning != model.traits().conditioning:
@@ -112,8 +112,8 @@ def space_misfits(
     model = checked.spec.model
     if model.traits().space not in component.traits().spaces:
         yield SpaceMismatch(
-            f"{label_of(component)} works on {' or '.join(sorted(component.traits().spaces))} states, "
-            f"{label_of(model)} has {model.traits().space} ones",
+            f"{label_of(component)} needs {' or '.join(sorted(component.traits().spaces))} states, "
+            f"but {label_of(model)} has {model.traits().space} states",
             here(*path),
             other=here("model"),
             other_label=f"{model.traits().space} states",

@@ -1,4 +1,4 @@
-"""The panels of states themselves: data, exact draws and samples, side by side."""
+"""The panels of states: data, exact draws and samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Draw = Callable[..., str | None]
 
 
 def state_panels(view: RunView, data: Draw, exact: Draw, samples: Draw) -> list[Panel]:
-    """Those that there is something to draw for."""
+    """The panels of data, exact draws and samples, if they exist."""
     found = []
     if view.data("test") is not None:
         found.append(Panel("data", "Held-out data", data))

@@ -10,7 +10,7 @@ from tests.language.specs import score_spec
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
     [
-        ({"init": "data"}, "E209", "starts from noise of its own"),
+        ({"init": "data"}, "E209", "starts from its own noise"),
         ({"compile": True}, "E209", "'compile' applies to energies"),
         ({"evaluate": [{"use": "score_error", "target": {"use": "noised_mixture"}}]}, "E108", "takes a time beside x"),
     ],
