@@ -5,9 +5,6 @@ import math
 import torch
 from torch import Tensor
 
-from ebmkit.contracts.extractor import Trained
-from ebmkit.engine.trained import trained
-
 #: Shapes of a state: the dimensions in which slips show, and an image.
 EVENTS = [(1,), (2,), (10,), (1, 4, 4)]
 
@@ -83,19 +80,3 @@ def numeric_gradient(loss, parameter: Tensor, eps: float = 1e-5) -> Tensor:
         flat[i] = kept
         gradient[i] = (above - below) / (2 * eps)
     return gradient.view_as(parameter)
-
-
-class FakeView:
-    """As much of a run as a metric reads."""
-
-    def __init__(self, samples: Tensor, test: Tensor, train: Tensor, seed: int = 0) -> None:
-        self._samples, self._data, self.rng = samples, {"test": test, "train": train}, generator(seed)
-
-    def samples(self, n: int) -> Tensor:
-        return self._samples[:n]
-
-    def data(self, split: str) -> Tensor:
-        return self._data[split]
-
-    def trained(self, spec: str) -> Trained:
-        return trained(spec)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import torch
 
 from ebmkit import load_spec
+from tests.views import FakeView
 
 SPEC = {
     "ebmkit": 1,
@@ -30,7 +31,7 @@ def view_by_hand(event, *, plan=None, folder=None, step=0, series=None, traces=N
         rng = torch.Generator().manual_seed(seed)
         return scale * VARIANCE**0.5 * torch.randn(n, *event, generator=rng, dtype=torch.float64)
 
-    return SimpleNamespace(
+    view = FakeView(
         plan=plan or load_spec({**SPEC, "evaluate": []}),
         event=event,
         folder=folder,
@@ -43,8 +44,9 @@ def view_by_hand(event, *, plan=None, folder=None, step=0, series=None, traces=N
         can_sample=True,
         has_energy=True,
         data=lambda split: normal(300, seed=len(split)),
-        samples=lambda n: normal(n, seed=0),
         starts=lambda n: normal(n, seed=1, scale=4.0),
         energy=lambda x: x.flatten(1).double().square().sum(1) / (2 * VARIANCE),
         score=lambda x: -x / VARIANCE,
     )
+    view.samples = lambda n: normal(n, seed=0)
+    return view

@@ -12,7 +12,8 @@ from ebmkit.components.data.spirals import Spirals
 from ebmkit.components.data.swiss_roll import SwissRoll
 from ebmkit.components.data.two_moons import TwoMoons
 from ebmkit.components.metrics.sliced_wasserstein import SlicedWasserstein
-from tests.components.oracles import FakeView, assert_follows, generator
+from tests.components.oracles import assert_follows, generator
+from tests.views import FakeView
 
 ALL = [TwoMoons, EightGaussians, Checkerboard, Rings, Spirals, SwissRoll]
 each = pytest.mark.parametrize("cls", ALL, ids=lambda c: c.component_name)

@@ -18,7 +18,8 @@ from ebmkit.errors.running import ExpectationUnmet, StorageFailed
 from ebmkit.testing.case import Case
 from ebmkit.testing.laws import laws_of
 from ebmkit.testing.laws.metric import SAMPLES
-from tests.components.oracles import FakeView, generator
+from tests.components.oracles import generator
+from tests.views import FakeView
 
 SPEC = "features/digits-cnn"
 

@@ -1,7 +1,6 @@
 """Tweedie's formula and the metric `denoising`, against the mean of x given x + sigma xi; and `loss_curve` by hand."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,9 +17,9 @@ from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
-from ebmkit.contracts.traits import ModelTraits
 from ebmkit.testing.partner import build as build_module
-from tests.components.oracles import EVENTS, FakeView, assert_mean, generator, random_covariance, rows
+from tests.components.oracles import EVENTS, assert_mean, generator, random_covariance, rows
+from tests.views import FakeView, model_for, viewed_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 SIGMA = 0.6
@@ -29,9 +28,8 @@ SIGMA = 0.6
 class Run(FakeView):
     """Held-out points, and a module for the score."""
 
-    def __init__(self, module, test, seed=0):
-        super().__init__(test, test, test, seed)
-        self.module, self.device, self.schedule = module, torch.device("cpu"), None
+    def __init__(self, module, test, seed=0, **known):
+        super().__init__(test, test, test, seed, module=module, **known)
 
     def score(self, x, level=None, labels=None):
         with frozen(self.module) as energy:
@@ -177,12 +175,9 @@ class NoisedRun(Run):
     """A conditioned module, with labels or without."""
 
     def __init__(self, module, test, labels=None):
-        super().__init__(module, test)
-        self.schedule, self.asked = module.schedule, []
-        self.spec = SimpleNamespace(
-            model=SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(), labelled=labels is not None))
-        )
-        self.labels = lambda split: labels
+        spec = viewed_spec(model=model_for(labels))
+        super().__init__(module, test, schedule=module.schedule, labels=labels, spec=spec)
+        self.asked = []
 
     def score(self, x, level, labels):
         self.asked.append((level, labels))
@@ -235,7 +230,7 @@ def test_noise_that_a_model_was_not_trained_for_is_an_error(name, sigma):
 
 def curve(losses, part=0.5):
     series = {"loss": list(enumerate(losses, 1))} if losses else {}
-    return LossCurve(part=part).measure(SimpleNamespace(series=series))
+    return LossCurve(part=part).measure(FakeView(series=series))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import math
 from itertools import product
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,25 +17,19 @@ from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.maths import enumeration
 from tests.components.oracles import generator
+from tests.views import FakeView, viewed_spec
 
 LECTURE = Boltzmann(weights=((0, -1, -1), (-1, 0, 2), (-1, 2, 0)), biases=(0, 1, 0), values="spin")
 
 
-class View:
+def view_of(model, samples):
     """As much of a run as these metrics read."""
-
-    def __init__(self, model, samples):
-        self.event = model.event()
-        self.module = model.build(self.event)
-        self.spec = SimpleNamespace(model=model)
-        self._samples = samples
-
-    def samples(self, n):
-        return self._samples[:n]
+    event = model.event()
+    return FakeView(samples, event=event, module=model.build(event), spec=viewed_spec(model=model))
 
 
 def exact_view(model, n, seed=0):
-    return View(model, model.build(model.event()).sample_exact(n, generator(seed)))
+    return view_of(model, model.build(model.event()).sample_exact(n, generator(seed)))
 
 
 def test_numbers_and_states_are_each_others_inverse():
@@ -70,7 +63,7 @@ def test_the_claims_of_the_lecture():
 
 def test_shares_are_counted():
     x = torch.tensor([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    view = View(Boltzmann(shape=(2,)), x)
+    view = view_of(Boltzmann(shape=(2,)), x)
     assert Probability(of=((0, 1),), exact=False).measure(view) == {"p(x0=1)": 0.75}
     assert Probability(of=((0, 1), (1, 1)), exact=False).measure(view) == {"p(x0=1&x1=1)": 0.5}
     both = Probability(of=((0, 0),), given=((1, 1),), exact=False)
@@ -95,7 +88,7 @@ def test_the_exact_value_is_that_of_a_sum_over_states(values):
 
 
 def test_nobody_to_ask_is_an_error():
-    view = View(LECTURE, torch.ones(10, 3))
+    view = view_of(LECTURE, torch.ones(10, 3))
     with pytest.raises(ValueError, match="none of 10 samples has x1=-1"):
         Probability(given=((1, -1),)).measure(view)
 
@@ -137,7 +130,7 @@ def test_two_questions_can_be_asked_and_one_not_twice():
 
 def test_the_distance_is_half_the_sum_of_differences():
     model = Boltzmann(biases=(math.log(3.0),))  # 1/4 and 3/4
-    view = View(model, torch.tensor([[0.0], [0.0], [0.0], [1.0]]))
+    view = view_of(model, torch.tensor([[0.0], [0.0], [0.0], [1.0]]))
     found = TotalVariation().measure(view)
     assert found["total_variation"] == pytest.approx(0.5)
     floor = sum(math.comb(4, k) * 0.75**k * 0.25 ** (4 - k) * abs(k / 4 - 0.75) for k in range(5))
@@ -149,7 +142,7 @@ def test_the_distance_is_half_the_sum_of_differences():
 def test_the_floor_is_the_mean_of_the_binomials(biases, n):
     """Also where a state is certain, or impossible."""
     model = Boltzmann(biases=biases, weights=((0.0,) * len(biases),) * len(biases))
-    view = View(model, torch.zeros(n, len(biases)))
+    view = view_of(model, torch.zeros(n, len(biases)))
     states = torch.tensor(list(product((0.0, 1.0), repeat=len(biases))))
     p = (states @ torch.tensor(biases)).softmax(0)
     k = torch.arange(n + 1.0)
@@ -165,7 +158,7 @@ def test_exact_draws_are_at_the_floor_and_others_are_not():
     view = exact_view(model, n)
     found = TotalVariation(samples=n).measure(view)
     assert abs(found["total_variation"] - found["total_variation_floor"]) < 2.7 / math.sqrt(n)
-    wrong = TotalVariation(samples=n).measure(View(model, -view.samples(n)))
+    wrong = TotalVariation(samples=n).measure(view_of(model, -view.samples(n)))
     assert wrong["total_variation"] > found["total_variation_floor"] + 2.7 / math.sqrt(n)
     assert (
         TotalVariation()
@@ -178,15 +171,15 @@ def test_exact_draws_are_at_the_floor_and_others_are_not():
 
 
 def test_the_normaliser_of_the_lecture():
-    found = LogZ(plain=True).measure(View(LECTURE, None))
+    found = LogZ(plain=True).measure(view_of(LECTURE, None))
     assert round(found["z"], 3) == 172.420
     assert found["log_z"] == pytest.approx(math.log(found["z"]))
-    assert LogZ().measure(View(LECTURE, None)) == {"log_z": found["log_z"]}
+    assert LogZ().measure(view_of(LECTURE, None)) == {"log_z": found["log_z"]}
 
 
 def test_a_normaliser_that_no_number_holds_is_infinite():
     model = Gaussian(mean=(0.0,) * 1000)
-    found = LogZ(plain=True).measure(View(model, None))
+    found = LogZ(plain=True).measure(view_of(model, None))
     assert found["log_z"] == pytest.approx(500 * math.log(2 * math.pi))
     assert found["z"] == math.inf
 

@@ -8,7 +8,8 @@ import torch
 from ebmkit.components.metrics import mmd
 from ebmkit.components.metrics.mmd import MMD
 from ebmkit.components.metrics.sliced_wasserstein import SlicedWasserstein
-from tests.components.oracles import EVENTS, FakeView, assert_mean, generator
+from tests.components.oracles import EVENTS, assert_mean, generator
+from tests.views import FakeView
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

@@ -11,8 +11,9 @@ from ebmkit.components.metrics.fid import FID
 from ebmkit.contracts.extractor import Features
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.maths.frechet import Fitted, fitted, frechet
-from tests.components.oracles import EVENTS, FakeView, generator, random_covariance
+from tests.components.oracles import EVENTS, generator, random_covariance
 from tests.language.specs import score_spec
+from tests.views import FakeView
 
 dimensions = pytest.mark.parametrize("d", [1, 2, 10])
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
@@ -148,7 +149,7 @@ def shown(monkeypatch):
     class Pixels:
         facts = ("accuracy",)
 
-        def load(self):
+        def load(self, trained):
             return Features(lambda x: seen.append(x) or x.flatten(1), {"accuracy": 0.5})
 
     monkeypatch.setattr(fid, "find_extractor", lambda name: Pixels())

@@ -17,7 +17,8 @@ from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
-from tests.components.oracles import EVENTS, FakeView, generator, random_covariance, rows
+from tests.components.oracles import EVENTS, generator, random_covariance, rows
+from tests.views import FakeView
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 SCHEDULES = {
@@ -46,9 +47,8 @@ class Run(FakeView):
     """A conditioned module, or a function for the score."""
 
     def __init__(self, module, test, score=None, seed=0):
-        super().__init__(test, test, test, seed)
-        self.event, self.schedule, self.module = tuple(test.shape[1:]), getattr(module, "schedule", None), module
-        self.device, self.dtype = torch.device("cpu"), torch.float64
+        schedule = getattr(module, "schedule", None)
+        super().__init__(test, test, test, seed, schedule=schedule, module=module, dtype=torch.float64)
         self.seen = []
         if score:
             self.score = score

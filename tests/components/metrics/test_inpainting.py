@@ -11,11 +11,11 @@ from ebmkit.components.metrics.inpainting import Inpainting
 from ebmkit.components.samplers.reverse_time import reverse_steps
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.question import Question
-from ebmkit.contracts.traits import ModelTraits
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.base import Mistakes
-from tests.components.oracles import FakeView, assert_follows, generator, normal_cdf
+from tests.components.oracles import assert_follows, generator, normal_cdf
+from tests.views import FakeView, model_for, viewed_spec
 
 SAMPLERS = {
     "reverse_sde": {"use": "reverse_sde", "schedule": {"use": "vp"}, "steps": 40},
@@ -155,13 +155,8 @@ class Run(FakeView):
     """Fillings that are written down beforehand."""
 
     def __init__(self, test, train, fillings=(), labels=None):
-        super().__init__(test, test, train)
-        self.event, self.fillings, self.told = tuple(test.shape[1:]), list(fillings), []
-        self.device = torch.device("cpu")
-        self.spec = SimpleNamespace(
-            model=SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(), labelled=labels is not None))
-        )
-        self.labels = lambda split: labels
+        super().__init__(test, test, train, labels=labels, spec=viewed_spec(model=model_for(labels)))
+        self.fillings, self.told = list(fillings), []
 
     def inpainted(self, known, mask, rng, labels=None):
         self.told.append((known, mask, labels))

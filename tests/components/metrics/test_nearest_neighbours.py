@@ -8,7 +8,8 @@ import torch
 from ebmkit.components.metrics import neighbours as module
 from ebmkit.components.metrics.nearest_neighbours import NearestNeighbours
 from ebmkit.components.metrics.neighbours import neighbours
-from tests.components.oracles import EVENTS, FakeView, assert_follows, generator
+from tests.components.oracles import EVENTS, assert_follows, generator
+from tests.views import FakeView
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 

@@ -15,12 +15,12 @@ from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
-from ebmkit.contracts.traits import ModelTraits
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.testing.partner import build
 from ebmkit.testing.setting import small_setting
-from tests.components.oracles import EVENTS, FALSE_ALARM, FakeView, generator, random_covariance, rows
+from tests.components.oracles import EVENTS, FALSE_ALARM, generator, random_covariance, rows
+from tests.views import FakeView, model_for, viewed_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 #: With so much noise at the end that nothing is left of the data, to 1e-3 nats.
@@ -87,14 +87,8 @@ def log_prob(module, x, tolerance=1e-5, probes=None, labels=None):
 
 class Run(FakeView):
     def __init__(self, module, test, data=None, labels=None, seed=0):
-        super().__init__(test, test, test, seed)
-        self.event, self._labels = tuple(test.shape[1:]), labels
-        self.module, self.device, self.dtype = module, torch.device("cpu"), torch.float64
-        model = SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(), labelled=labels is not None))
-        self.spec = SimpleNamespace(model=model, data=data)
-
-    def labels(self, split):
-        return self._labels
+        spec = viewed_spec(model=model_for(labels), data=data)
+        super().__init__(test, test, test, seed, labels=labels, module=module, dtype=torch.float64, spec=spec)
 
 
 @pytest.mark.parametrize("schedule", LONG.values(), ids=LONG)

@@ -26,7 +26,8 @@ from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.maths import quadrature
 from ebmkit.registry.builtin import ebmkit_components
-from tests.components.oracles import EVENTS, FakeView, generator, quadrature_log_z, random_covariance, rows
+from tests.components.oracles import EVENTS, generator, quadrature_log_z, random_covariance, rows
+from tests.views import FakeView, model_for, viewed_spec
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 
@@ -37,10 +38,16 @@ class RunView(FakeView):
     def __init__(self, module, event, *, test=None, train=None, samples=None, offers=("energy",), traces=None):
         nothing = torch.zeros(1, *event)
         test = nothing if test is None else test
-        super().__init__(nothing if samples is None else samples, test, test if train is None else train)
-        self.event, self.can_sample, self.traces = event, samples is not None, traces or {}
-        self.module = module
-        self.spec = SimpleNamespace(model=SimpleNamespace(traits=lambda: ModelTraits("real", frozenset(offers))))
+        super().__init__(
+            nothing if samples is None else samples,
+            test,
+            test if train is None else train,
+            event=event,
+            can_sample=samples is not None,
+            traces=traces or {},
+            module=module,
+            spec=viewed_spec(model=model_for(offers=offers)),
+        )
 
     def energy(self, x):
         assert x.shape[1:] == self.event

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -27,6 +26,7 @@ from ebmkit.components.schedules.vp import VP
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from tests.components.oracles import assert_follows, generator, normal_cdf
+from tests.views import FakeView, viewed_spec
 
 OU = VP(beta_min=2.0, beta_max=2.0, horizon=2.0, earliest=0.1)
 SCHEDULES = {"ou": OU, "ve": VE(sigma_max=6.0, sigma_min=0.1), "cosine": Cosine(sigma_max=5.0, sigma_min=0.1)}
@@ -38,7 +38,7 @@ def mixture(schedule, means=((-2.0,), (3.0,)), covariances=(0.3,), weights=(1.0,
 
 
 def measured(module, sampler):
-    view = SimpleNamespace(spec=SimpleNamespace(chain_sampler=sampler), module=module)
+    view = FakeView(spec=viewed_spec(chain_sampler=sampler), module=module)
     return SamplingError().measure(view)
 
 

@@ -25,6 +25,7 @@ from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.testing.oracles import features, require_means
 from tests.components.oracles import assert_mean, generator
+from tests.views import FakeView, viewed_spec
 
 KNOWN = [
     EightGaussians(noise=0.3),
@@ -116,22 +117,14 @@ def test_a_line_without_noise_is_a_line():
 # --- metrics ---------------------------------------------------------------------------------------------------------
 
 
-class Run:
+class Run(FakeView):
     """As much of a run as these metrics read."""
-
-    can_sample, schedule = False, None
 
     def __init__(self, data, model, module=None):
         event = data.event()
-        self.event, self.rng = event, generator(0)
-        module = module or model.build(event)
         train, test = (data.load(split, generator(k)).x for k, split in enumerate(("train", "test")))
-        self._data = {"train": train, "test": test}
-        self.spec = type("Spec", (), {"data": data, "model": model})
-        self.module, self.device, self.dtype = module, torch.device("cpu"), torch.float64
-
-    def data(self, split):
-        return self._data[split]
+        known = {"event": event, "module": module or model.build(event), "dtype": torch.float64, "can_sample": False}
+        super().__init__(None, test, train, spec=viewed_spec(data=data, model=model), **known)
 
     def score(self, x):
         x = x.clone().requires_grad_()

@@ -22,6 +22,7 @@ from ebmkit.components.models.mlp import MLP
 from ebmkit.contracts.question import Question
 from ebmkit.engine.rng import Streams
 from tests.components.oracles import EVENTS, generator
+from tests.views import FakeView
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)
 ACTIVATIONS = {"silu": nn.SiLU, "softplus": nn.Softplus, "gelu": nn.GELU, "tanh": nn.Tanh, "relu": nn.ReLU}
@@ -86,29 +87,18 @@ class Told(nn.Module):
         return x.flatten(1)[:, 0]
 
 
-class View:
+def view_of(test, labels=None, train=None, train_labels=None):
     """A run whose model is `Told`."""
-
-    def __init__(self, test, labels=None, train=None, train_labels=None):
-        self.module, self.device, self.dtype = Told(), torch.device("cpu"), torch.float64
-        self.points, self.beside = {"test": test, "train": train}, {"test": labels, "train": train_labels}
-        self.rng, self.generator = generator(0), Streams(0, torch.device("cpu")).generator
-
-    def data(self, split):
-        return self.points[split]
-
-    def labels(self, split):
-        return self.beside[split]
-
-    def energy(self, x):
-        return self.module(x)
+    module, streams = Told(), Streams(0, torch.device("cpu"))
+    known = {"module": module, "energy": module, "generator": streams.generator, "dtype": torch.float64}
+    return FakeView(None, test, train, labels=labels, train_labels=train_labels, **known)
 
 
 def test_accuracy_counts_what_is_right(monkeypatch):
     monkeypatch.setattr(classified, "ROWS", 7)
     x, y = torch.randn(40, 3, generator=generator(0)), torch.randint(3, (40,), generator=generator(1))
     right = sum(int(max(range(3), key=row.__getitem__) == label) for row, label in zip(x.tolist(), y, strict=True))
-    found = Accuracy().measure(View(x, y, x[:10], x[:10].argmax(1)))
+    found = Accuracy().measure(view_of(x, y, x[:10], x[:10].argmax(1)))
     assert found == {"accuracy": pytest.approx(right / 40), "accuracy_train": 1.0}
     assert 0 < right < 40
 
@@ -120,15 +110,15 @@ def test_calibration_is_its_definition():
         p = row.exp() / row.exp().sum()
         bins.setdefault(int(float(p.max()) * 5), []).append((float(p.max()), int(p.argmax()) == label))
     ece = sum(abs(sum(hit for _, hit in each) - sum(p for p, _ in each)) for each in bins.values()) / 60
-    found = Calibration(bins=5).measure(View(x, y))
+    found = Calibration(bins=5).measure(view_of(x, y))
     assert found["ece"] == pytest.approx(ece, abs=1e-12)
     assert found["confidence"] == pytest.approx(sum(p for each in bins.values() for p, _ in each) / 60, abs=1e-12)
 
 
 def test_somebody_who_is_sure_and_right_is_calibrated():
     x = 1e3 * torch.eye(3)
-    assert Calibration().measure(View(x, torch.arange(3))) == {"ece": 0.0, "confidence": 1.0}
-    assert Calibration().measure(View(x, torch.tensor([1, 2, 0])))["ece"] == 1.0
+    assert Calibration().measure(view_of(x, torch.arange(3))) == {"ece": 0.0, "confidence": 1.0}
+    assert Calibration().measure(view_of(x, torch.tensor([1, 2, 0])))["ece"] == 1.0
 
 
 class Condition(TwoMoons):
@@ -150,14 +140,14 @@ def test_auroc_is_the_share_of_pairs(levels):
     energies = torch.randint(levels, (120,), generator=generator(0)) / levels
     inside, outside = energies[:50, None] - 0.1 * (levels > 3), energies[50:, None]
     pairs = [(a < b) + (a == b) / 2 for a in inside[:, 0].tolist() for b in outside[:, 0].tolist()]
-    found = OODAUROC(outliers=given(outside.tolist())).measure(View(inside))
+    found = OODAUROC(outliers=given(outside.tolist())).measure(view_of(inside))
     assert found["ood_auroc"] == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
 
 
 @pytest.mark.parametrize(("outlier", "expected"), [(2.0, 1.0), (0.0, 0.5), (-1.0, 0.0)])
 def test_auroc_of_outliers_above_among_and_below(outlier, expected):
     metric = OODAUROC(outliers=given([[outlier]] * 4))
-    found = metric.measure(View(torch.zeros(5, 1)))
+    found = metric.measure(view_of(torch.zeros(5, 1)))
     assert found == {"ood_auroc": expected, "ood_auroc_shuffled": 0.5}  # equal points, however they are shuffled
     assert tuple(found) == metric.results()
 
@@ -166,13 +156,13 @@ def test_auroc_of_outliers_above_among_and_below(outlier, expected):
 def test_what_is_no_number_has_no_rank(lost):
     numbers, gone = torch.arange(6.0)[:, None], torch.tensor([[0.0], [float("nan")], [2.0]])
     inside, outside = (gone, numbers) if lost == "data" else (numbers, gone)
-    assert math.isnan(OODAUROC(outliers=given(outside.tolist())).measure(View(inside))["ood_auroc"])
+    assert math.isnan(OODAUROC(outliers=given(outside.tolist())).measure(view_of(inside))["ood_auroc"])
 
 
 def test_logits_that_are_no_numbers_are_no_guess():
     points = torch.tensor([[0.0, 1.0], [float("nan"), 0.0]])
     with pytest.raises(ValueError, match="not finite"):
-        Accuracy().measure(View(points, torch.tensor([1, 0]), points, torch.tensor([1, 0])))
+        Accuracy().measure(view_of(points, torch.tensor([1, 0]), points, torch.tensor([1, 0])))
 
 
 @shapes
@@ -180,7 +170,7 @@ def test_auroc_of_given_outliers_and_of_shuffled_ones_are_two_numbers(event, mon
     """The given ones are compared with the points as they are; the shuffled ones are those that `null` takes."""
     test = torch.rand(40, *event, generator=generator(0))
     outliers = (torch.rand(30, *event, generator=generator(1)) + 0.2).tolist()
-    view = View(test)
+    view = view_of(test)
     monkeypatch.setattr(view, "energy", lambda x: x.flatten(1).prod(1))
     start = view.rng.get_state()
     both = OODAUROC(outliers=given(outliers)).measure(view)
@@ -195,7 +185,7 @@ def test_auroc_of_given_outliers_and_of_shuffled_ones_are_two_numbers(event, mon
 @shapes
 def test_shuffled_outliers_keep_the_marginals_and_lose_the_rest(event, monkeypatch):
     test = torch.arange(60.0).view(-1, *[1] * len(event)).expand(60, *event) + torch.rand(event, generator=generator(0))
-    view, seen = View(test.contiguous()), []
+    view, seen = view_of(test.contiguous()), []
     monkeypatch.setattr(view, "energy", lambda x: seen.append(x) or x.flatten(1)[:, 0])
     found = OODAUROC().measure(view)
     assert found["ood_auroc"] == pytest.approx(0.5, abs=1e-12)  # this energy looks at one coordinate
