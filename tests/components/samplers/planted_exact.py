@@ -9,8 +9,8 @@ BUGS = [
         "one draw for all chains",
         "exact",
         "components/samplers/exact.py",
-        "module.sample_exact(len(state.x), rng)",
-        "module.sample_exact(1, rng).repeat(len(state.x), *[1] * (state.x.dim() - 1))",
+        "energy.ask(SampleExact).sample_exact(len(state.x), rng)",
+        "energy.ask(SampleExact).sample_exact(1, rng).repeat(len(state.x), *[1] * (state.x.dim() - 1))",
     )
 ]
 
