@@ -92,7 +92,7 @@ class SamplingError(Metric):
     def refusal(self, question: Question) -> str | None:
         event, model, sampler = question.event, question.model, question.sampler
         if not isinstance(sampler, ReverseSDE):
-            found = "there is no 'sampler:'" if sampler is None else f"here is sampler '{sampler.component_name}'"
+            found = "there is no 'sampler:'" if sampler is None else f"the spec uses sampler '{sampler.component_name}'"
             return f"computes the chains of sampler 'reverse_sde', but {found}"
         if not isinstance(model, NoisedMixtureModel):
             return "works with the exact score of model 'noised_mixture' only"
