@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs") -> Record:
     """Carry out an experiment, silently: a plan, or whatever `load_spec` takes.
 
-    The record has the folder and the results; claims that do not project are in `record.unmet`.
+    The record has the folder and the results; claims that do not hold are in `record.unmet`.
     """
     from ebmkit.engine import session  # imports torch
     from ebmkit.report.drawing import draw_run

@@ -357,7 +357,7 @@ def summary(answers: Answers) -> list[str]:
         row(f"places with line and column, of {places}", *total(lambda a: a.columns)),
         row(f"misspelt words answered with the right one, of {hints}", *total(lambda a: a.suggested)),
         row("of these as a guess, not in a list of all names", *total(lambda a: a.guessed)),
-        row("of three mistakes in one file, told at once", *(said[-1].named for said in answers.values())),
+        row("of three mistakes in one file, reported at once", *(said[-1].named for said in answers.values())),
         row("tracebacks", *total(lambda a: a.traceback)),
         row("exit statuses", *(", ".join(map(str, sorted({a.status for a in said}))) for said in answers.values())),
     ]
@@ -367,14 +367,16 @@ def claim(answers: Answers) -> str:
     """What the numbers allow us to say."""
     sentences = []
     for tool, said in answers.items():
-        told = [(case.title.lower(), a.lines, sizes(case)[1]) for case, a in zip(CASES, said, strict=True) if a.lines]
-        if [(found, of) for _, found, of in told] == [(sizes(case)[1],) * 2 for case in CASES]:
-            sentences.append(f"{TOOLS[tool].title} says the line of every mistake.")
-        elif told:
-            which = "; ".join(title if found == of else f"{title}, {found} of {of}" for title, found, of in told)
-            sentences.append(f"{TOOLS[tool].title} says a line in {len(told)} of the {len(CASES)} cases: {which}.")
+        located = [
+            (case.title.lower(), a.lines, sizes(case)[1]) for case, a in zip(CASES, said, strict=True) if a.lines
+        ]
+        if [(found, of) for _, found, of in located] == [(sizes(case)[1],) * 2 for case in CASES]:
+            sentences.append(f"{TOOLS[tool].title} gives the line of every mistake.")
+        elif located:
+            which = "; ".join(title if found == of else f"{title}, {found} of {of}" for title, found, of in located)
+            sentences.append(f"{TOOLS[tool].title} gives a line in {len(located)} of the {len(CASES)} cases: {which}.")
         else:
-            sentences.append(f"{TOOLS[tool].title} says no line.")
+            sentences.append(f"{TOOLS[tool].title} gives no line.")
     for tool, said in answers.items():
         missed = [case.title.lower() for case, answer in zip(CASES, said, strict=True) if answer.status == 0]
         if missed:
@@ -388,7 +390,7 @@ def page(answers: Answers, wrongs: dict[str, list[Wrong]], versions: str) -> str
         "",
         "<!-- Written by docs/compare/compare_errors.py. Do not edit. -->",
         "",
-        "The same small experiment, written as each tool's manual suggests, with the same mistakes put in.",
+        "The same small experiment, written as each tool's manual suggests, with the same mistakes.",
         "Each tool has typed components: structured configs for Hydra, restricted types for jsonargparse, annotated",
         "functions for confection. The outputs are real and whole; tracebacks and usage listings are folded, and paths",
         "of the machine are `...`.",
@@ -405,12 +407,12 @@ def page(answers: Answers, wrongs: dict[str, list[Wrong]], versions: str) -> str
         "",
         claim(answers),
         "",
-        "A line counts when the output gives the number of the line that holds the mistake, wherever it says it;",
-        "a column when it falls on the wrong key or value. Of a mistake with two places both count.",
+        "A line counts if the output contains the number of the line with the mistake, in any place;",
+        "a column if it points at the wrong key or value. For a mistake with two places both count.",
         f"Hydra's `In '{STEM}'` counts as naming the file. A repeated spec (`Given value: ...`) does not count",
-        "as naming the mistake. The three mistakes of the last case stand in two sections; confection collects those",
+        "as naming the mistake. The three mistakes of the last case are in two sections; confection collects those",
         "of one section and stops there. The peers often give the path of the key (`objective.sampler.step_sise`),",
-        "which helps a reader to find it; it is not a place in a file, and no table counts it.",
+        "which helps to find it, but is not a place in a file, and is not counted in the tables.",
     ]
     for number, case in enumerate(CASES):
         mistakes, places = sizes(case)

@@ -20,7 +20,7 @@ def claim_in_words(claim: Expectation) -> str:
 
 
 def unmet(plan: Plan, results: dict[str, float]) -> list[ExpectationUnmet]:
-    """The claims that do not project, each at its line."""
+    """The claims that do not hold, each at its line."""
     return [
         ExpectationUnmet(
             f"{claim.metric} is {results[claim.metric]:.6g}, expected {claim_in_words(claim)}",

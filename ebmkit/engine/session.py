@@ -48,7 +48,7 @@ def run(
     limit: Limit | None = None,
     like: Path | None = None,
 ) -> Record:
-    """Carry out an experiment in a new folder; `record.unmet` tells which claims of the spec do not project.
+    """Carry out an experiment in a new folder; `record.unmet` has the claims of the spec that do not hold.
 
     `like` is a run whose bits are wanted: refused where they cannot be had.
     """

@@ -62,7 +62,7 @@ class Record:
         #: Training steps that are done and saved, or at least recorded.
         self.step = 0
         self.results: dict[str, float] = {}
-        #: The claims of the spec that do not project.
+        #: The claims of the spec that do not hold.
         self.unmet: list[ExpectationUnmet] = []
         self.warnings: list[str] = []
         self.error = ""
