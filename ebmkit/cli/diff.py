@@ -1,4 +1,4 @@
-"""`ebmkit diff RUN RUN`: how two runs differ."""
+"""`ebmkit diff RUN RUN`: compare two runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @error_options
 def command(one: Path, other: Path, as_json: bool) -> None:
-    """How two runs differ: what was asked, what it was made with, and what came out."""
+    """Compare two runs: specs, environments and results."""
     found = {
         "spec": [*differences(_yaml(one / "resolved.yaml"), _yaml(other / "resolved.yaml"))],
         "lock": [*differences(_yaml(one / "lock.yaml"), _yaml(other / "lock.yaml"))],

@@ -1,4 +1,4 @@
-"""`ebmkit runs`: what runs there are."""
+"""`ebmkit runs`: list runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ebmkit.storage.run_lock import is_locked
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: How a status is coloured on a terminal.
+#: Colours of statuses on a terminal.
 STYLES = {
     "finished": "green",
     "running": "yellow",
@@ -37,7 +37,7 @@ STYLES = {
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @error_options
 def command(runs_dir: Path, as_json: bool) -> None:
-    """What runs there are in RUNS_DIR (`runs` by default), the newest last: status, steps, results, age."""
+    """List the runs in RUNS_DIR (`runs` by default), the newest last: status, steps, results, age."""
     rows = [_row(path.parent) for path in sorted(runs_dir.glob("**/run.json"))]
     rows.sort(key=lambda row: str(row["started"]))
     if as_json:
@@ -59,7 +59,7 @@ def _table(rows: list[dict[str, Any]], compact: bool) -> Table:
         status = str(row["status"])
         steps = f"{row['step']}/{row['steps']}" if row.get("steps") else "-"
         folder = Path(row["folder"])
-        # A path that is too long is best read in two lines, with the name of the run on the second.
+        # A path that is too long is split into two lines, with the name of the run on the second.
         where = f"{folder.parent}{os.sep}\n{folder.name}" if compact else str(folder)
         shown = cell(status, STYLES.get(status, ""))
         table.add_row(cell(where), shown, steps, _age(row["started"]), cell(_results(row, compact)))
@@ -72,12 +72,12 @@ def _row(folder: Path) -> dict[str, Any]:
     except StorageFailed as error:
         return {"folder": str(folder), "status": "damaged", "started": "", "error": error.message, "results": {}}
     if summary["status"] == "running" and not is_locked(folder):
-        summary["status"] = "killed"  # it had no time to say so
+        summary["status"] = "killed"  # it could not record its end
     return {"folder": str(folder), **summary}
 
 
 def _results(row: dict[str, Any], compact: bool) -> str:
-    """The first three of them, or why there are none."""
+    """The first three results, or the reason why there are none."""
     results = [f"{name} {value:.4g}" for name, value in list(row["results"].items())[:3]]
     return ("\n" if compact else "  ").join(results) or " ".join(str(row.get("error", "")).split())
 

@@ -1,4 +1,4 @@
-"""Tables that fit a terminal, and are whole where a program or a file reads them."""
+"""Tables that fit a terminal, and are complete when written to a pipe or a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 
 
 def plain_table(headings: Sequence[str]) -> Table:
-    """A table without lines. A cell that is too wide is folded, never cut short."""
+    """A table without lines. A cell that is too wide is wrapped, never truncated."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
         table.add_column(heading, overflow="fold")
@@ -19,7 +19,7 @@ def plain_table(headings: Sequence[str]) -> Table:
 
 
 def print_table(build: Callable[[bool], Table]) -> None:
-    """Print `build(False)`, one line a row; on a terminal that is too narrow for it, the compact `build(True)`."""
+    """Print `build(False)`, one line per row; on a terminal that is too narrow, the compact `build(True)`."""
     console = Console()
     table = build(False)
     width = console.measure(table, options=console.options.update(width=1_000_000)).maximum
@@ -34,6 +34,6 @@ def print_table(build: Callable[[bool], Table]) -> None:
 
 
 def cell(text: str, style: str = "") -> Text:
-    """The text as it is, but for characters that would steer a terminal: runs may come from elsewhere."""
+    """The text without characters that could control the terminal, since run folders are untrusted."""
     shown = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
     return Text(shown, style)

@@ -1,4 +1,4 @@
-"""One process at a time works on a run."""
+"""A lock that allows one process at a time to work on a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import storing
 
-#: The file that is locked. It is empty, stays after the run, and is no part of its results.
+#: The locked file. It is empty, remains after the run, and is not part of its results.
 FILE = ".occupied"
 
 #: Seconds to wait for the lock: `is_locked` in another process holds it for a moment.
@@ -18,7 +18,7 @@ class RunLock:
     """A lock on a run's folder that the system releases when the process ends, also when it is killed."""
 
     def __init__(self, folder: Path) -> None:
-        from filelock import FileLock, Timeout  # imports much, and most verbs work on no run
+        from filelock import FileLock, Timeout  # a slow import that most verbs do not need
 
         # Not local to a thread: the thread that ends a run need not be the one that began it.
         self._lock = FileLock(folder / FILE, timeout=PATIENCE, thread_local=False)
@@ -34,7 +34,7 @@ class RunLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process is working on a run; True also where that cannot be found out, as in a read-only folder."""
+    """Whether a process is working on a run; also True if this cannot be determined, as in a read-only folder."""
     from filelock import FileLock
 
     if not (folder / FILE).exists():  # asking must not create it
