@@ -1,9 +1,9 @@
 """Abilities: what the module of a model can do in addition to its forward pass. One protocol each.
 
-A model announces the names of its abilities in `offers`; samplers, objectives and metrics state those that they require
-in `needs`. A sampler gets at one by `energy.ask(Conditionals)`. An ability that has a meaning for `exp(-E/T)` brings a
-class that binds the temperature, so that samplers that use it also run inside `parallel_tempering`; one that has none
-is refused there. A plugin adds an ability by the same decorator (docs/plugins.md).
+A model announces the names of its abilities in `offers`; samplers, objectives and metrics list those that they require
+in `needs`. A sampler accesses one by `energy.ask(Conditionals)`. An ability that is defined for `exp(-E/T)` has a class
+that binds the temperature, so that samplers that use it also run inside `parallel_tempering`; any other ability is
+refused there. A plugin adds an ability with the same decorator (docs/plugins.md).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ P = TypeVar("P", bound=type[Any])
 
 
 class AbilityInfo(NamedTuple):
-    """What is known of an ability."""
+    """The declaration of an ability."""
 
     name: str
-    #: What the module must have.
+    #: Attributes that the module must have.
     members: tuple[str, ...]
     heated: Heated | None
     #: Whether the energy itself provides it, at any temperature.
@@ -34,11 +34,11 @@ class AbilityInfo(NamedTuple):
 
 
 def ability(name: str, *, heated: Heated | None = None, by_energy: bool = False) -> Callable[[P], P]:
-    """Declare a protocol as the ability `name`. Without `heated` it is not defined at other temperatures than 1."""
+    """Declare a protocol as the ability `name`. Without `heated` it is not defined at temperatures other than 1."""
 
     def declare(protocol: P) -> P:
         if not getattr(protocol, "_is_protocol", False):
-            raise TypeError(f"{protocol.__qualname__}: an ability is a typing.Protocol")
+            raise TypeError(f"{protocol.__qualname__}: an ability must be a typing.Protocol")
         declared = {**vars(protocol).get("__annotations__", {}), **vars(protocol)}
         members = tuple(member for member in declared if not member.startswith("_"))
         protocol.ability_info = AbilityInfo(name, members, heated, by_energy)
@@ -48,26 +48,26 @@ def ability(name: str, *, heated: Heated | None = None, by_energy: bool = False)
 
 
 def info_of(protocol: Any) -> AbilityInfo:
-    """What `@ability` declared. Raises a TypeError for anything else."""
+    """The declaration made by `@ability`. Raises a TypeError if there is none."""
     found = vars(protocol).get("ability_info") if isinstance(protocol, type) else None
     if not isinstance(found, AbilityInfo):
-        raise TypeError(f"{protocol!r} is no ability: it lacks @ability(...)")
+        raise TypeError(f"{protocol!r} is not an ability: declare it with @ability(...)")
     return found
 
 
 def is_ability(value: Any) -> bool:
-    """Whether a class was declared by `@ability`."""
+    """Whether a class is declared by `@ability`."""
     return isinstance(value, type) and isinstance(vars(value).get("ability_info"), AbilityInfo)
 
 
 def missing_members(module: Any, protocol: Any) -> list[str]:
-    """What a module lacks that an ability requires."""
+    """The attributes of an ability that a module lacks."""
     return [member for member in info_of(protocol).members if not hasattr(module, member)]
 
 
 @ability("energy", by_energy=True)
 class Energies(Protocol):
-    """The forward pass gives energies `(B,)`."""
+    """The forward pass returns energies `(B,)`."""
 
 
 @ability("gradient", by_energy=True)
@@ -77,7 +77,7 @@ class Gradients(Protocol):
 
 @ability("score")
 class Scores(Protocol):
-    """The network takes a noise level or a time in addition to x (a module built on `Conditional`)."""
+    """The network takes a noise level or a time in addition to x (a module based on `Conditional`)."""
 
     schedule: Schedule
 
@@ -85,7 +85,7 @@ class Scores(Protocol):
         """`d log p_level(x) / dx`, of the shape of x."""
 
     def prior_mean(self) -> Tensor | float:
-        """Mean of the distribution that sampling starts from."""
+        """Mean of the distribution from which sampling starts."""
 
 
 @ability("sample_exact")
@@ -114,7 +114,7 @@ class Noised(Protocol):
 
 @ability("modes")
 class Modes(Protocol):
-    """Where the mass of the model is concentrated."""
+    """The modes of the model and their weights."""
 
     def modes(self) -> tuple[Tensor, Tensor]:
         """Positions `(K, d)` and their shares of the mass `(K,)`."""
@@ -140,19 +140,19 @@ class HeatedConditionals:
         return self.cold.log_odds(x, sites) / self.temperature.unsqueeze(1)
 
     def blocks(self) -> list[Tensor]:
-        """As at T = 1: independence does not depend on the temperature."""
+        """As at T = 1, since independence does not depend on the temperature."""
         return self.cold.blocks()
 
 
 @ability("conditionals", heated=HeatedConditionals)
 class Conditionals(Protocol):
-    """Units of two values, each of which can be drawn given all others."""
+    """Units with two values, each of which can be sampled given all others."""
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        """Of the units `sites (K,)`, the log odds `(B, K)` of the higher value given all others."""
+        """The log odds `(B, K)` of the higher value of the units `sites (K,)`, given all others."""
 
     def blocks(self) -> list[Tensor]:
-        """Sets of units that are independent given all others; together all units."""
+        """Sets of units that are independent given all others; together they contain all units."""
 
 
 @ability("statistics")

@@ -1,4 +1,4 @@
-"""What every component is: a frozen dataclass whose fields are the parameters a spec may set."""
+"""The base of all components: a frozen dataclass whose fields are the parameters that a spec may set."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
-#: For pydantic: a string is not a number, 10.0 is not a count, no unknown key, no silent infinity.
+#: For pydantic: a string is not a number, 10.0 is not an integer, no unknown keys, no implicit infinity.
 STRICT: dict[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 
 class Component:
-    """The root of all kinds. An author subclasses a kind (`Sampler`, `Bregman`, ...), never this class.
+    """The base class of all kinds. Authors subclass a kind (`Sampler`, `Bregman`, ...), never this class.
 
-    A component holds parameters and mathematics. State, device and randomness are handed to its methods and come back
-    as results, so one instance can serve any number of runs.
+    A component holds parameters and mathematics. State, device and randomness are passed to its methods and returned as
+    results, so one instance can serve any number of runs.
     """
 
     component_kind: ClassVar[str]
@@ -34,15 +34,15 @@ class Component:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     def prepare(self, setting: Setting) -> None:
-        """Check the parameters against what the run is about, once, before training; a ValueError refuses them."""
+        """Check the parameters against the setting of the run, once, before training; a ValueError refuses them."""
 
     def refusal(self, question: Question) -> str | None:
-        """Why it cannot work in this experiment, in words that follow its name; None if it can."""
+        """Why it cannot be used in this experiment, in words that follow its name; None if it can."""
         return None
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """An annotation that names a kind means "any component of that kind": the spec's checker looks it up."""
+        """An annotation with a kind means "any component of that kind": the checker of the spec looks it up."""
         from pydantic_core import core_schema
 
         if is_kind(cls):
@@ -54,13 +54,13 @@ class Component:
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: Any) -> dict[str, Any]:
         if is_kind(cls):
-            return {"ebmkit_kind": cls.component_kind}  # made a reference by `ebmkit.language.schema`
+            return {"ebmkit_kind": cls.component_kind}  # replaced by a reference in `ebmkit.language.schema`
         described: dict[str, Any] = handler(schema)
         return described
 
 
 def is_kind(cls: type) -> bool:
-    """True for a kind itself, False for a component of it."""
+    """True for a kind itself, False for a component."""
     return "component_kind" in cls.__dict__
 
 
@@ -71,22 +71,22 @@ C = TypeVar("C", bound=type[Any])
 def component(name: str, *, revision: int = 1) -> Callable[[C], C]:
     """Declare a class as the component `name` of the kind it subclasses.
 
-    Raise `revision` when the same parameters begin to mean different numbers: it goes into the hash of every plan.
+    Increase `revision` when the same parameters give different numbers: it is part of the hash of every plan.
     """
 
     def declare(cls: C) -> C:
         if not _NAME.match(name):
             raise TypeError(
-                f"component name {name!r}: lower-case letters, digits and underscores, starting with a letter"
+                f"component name {name!r}: use lower-case letters, digits and underscores, starting with a letter"
             )
         if not (issubclass(cls, Component) and hasattr(cls, "component_kind")):
-            raise TypeError(f"{cls.__qualname__} subclasses no kind (Model, Sampler, Bregman, ...)")
+            raise TypeError(f"{cls.__qualname__} must subclass a kind (Model, Sampler, Bregman, ...)")
         documented = cls.__doc__ is not None
         made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
         if not documented:
-            made.__doc__ = ""  # a dataclass would write its signature there
+            made.__doc__ = ""  # a dataclass would otherwise set it to its signature
         if "use" in made.__dataclass_fields__:
-            raise TypeError(f"{cls.__qualname__}: the parameter name 'use' belongs to the spec language")
+            raise TypeError(f"{cls.__qualname__}: the parameter name 'use' is reserved by the spec language")
         made.component_name = name
         made.component_revision = revision
         return cast(C, made)
@@ -96,7 +96,7 @@ def component(name: str, *, revision: int = 1) -> Callable[[C], C]:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
 def section(cls: C) -> C:
-    """A part of a spec or of a component that has one form and so needs no `use:`; checked as strictly as they are."""
+    """A part of a spec or component that has only one form and so needs no `use:`; checked as strictly."""
     made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
     made.__pydantic_config__ = STRICT
     return cast(C, made)

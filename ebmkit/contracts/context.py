@@ -1,4 +1,4 @@
-"""What an objective receives in every training step."""
+"""The context that an objective receives in every training step."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 
 class Context(Protocol):
-    """Beyond model and batch: randomness, side parts, position, labels, and the chain runner."""
+    """What an objective receives in addition to model and batch: generator, extras, step, labels, and chain runner."""
 
     @property
-    def rng(self) -> Generator: ...  # the objective's own
+    def rng(self) -> Generator: ...  # used by the objective only
     @property
     def extras(self) -> nn.Module | None: ...  # what `Objective.extras` built
     @property
-    def step(self) -> int: ...  # the step under way, counted from 1
+    def step(self) -> int: ...  # the current step, counted from 1
     @property
-    def labels(self) -> Tensor | None: ...  # whole numbers `(B,)`, for objectives that say `needs_labels`
+    def labels(self) -> Tensor | None: ...  # integers `(B,)`, for objectives with `needs_labels`
 
     def chain(self, sampler: Sampler, model: nn.Module, x: Tensor, *, traced: bool = False) -> Tensor:
-        """The ends of chains that begin at `x`. No gradient flows through them.
+        """The final states of chains started at `x`. No gradient flows through them.
 
-        What is logged of them, v for example, is that of their last step, or if `traced` the mean along their path.
+        Logged values such as v are those of the last step, or the mean over all steps if `traced`.
         """

@@ -1,4 +1,4 @@
-"""What long chains kept."""
+"""States of long chains."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
 
 
 class Draws(NamedTuple):
-    """The states that long chains kept, and what is known of the steps to them."""
+    """The states kept by long chains, and statistics of the steps between them."""
 
     x: Tensor  # (chains, draws, *event)
-    #: `energy` of the states, mean `acceptance` and `divergence` of the steps to them, where known; (chains, draws).
+    #: `energy` of the states, mean `acceptance` and `divergence` of the steps to them, if available; (chains, draws).
     seen: dict[str, Tensor]
-    #: The number of evaluations of the energy of a chain between the first draw and the last.
+    #: Number of energy evaluations of a chain between the first and the last draw.
     evaluations: int
-    #: What a warm-up found: `step_size`, `inverse_mass`, and on its way `step_sizes (warmup,)`.
+    #: Results of a warm-up: `step_size`, `inverse_mass`, and the sequence `step_sizes (warmup,)`.
     tuning: dict[str, Tensor]
 
     def to_tensors(self) -> dict[str, Tensor]:
-        """All but the states, by names that `from_tensors` understands."""
+        """Everything except the states, by the names that `from_tensors` reads."""
         by_name = {f"seen.{name}": values for name, values in self.seen.items()}
         by_name |= {f"tuning.{name}": values for name, values in self.tuning.items()}
         return {**by_name, "evaluations": torch.tensor(self.evaluations)}
 
     @classmethod
     def from_tensors(cls, x: Tensor, chains: int, by_name: dict[str, Tensor]) -> Draws:
-        """What was written: the states of `chains` chains, one chain after the other, and the rest."""
+        """The inverse of `to_tensors`, given the states of `chains` chains, one chain after the other."""
 
         def under(word: str) -> dict[str, Tensor]:
             return {name.removeprefix(word): value for name, value in by_name.items() if name.startswith(word)}

@@ -1,4 +1,4 @@
-"""The energy as a sampler sees it."""
+"""The energy as seen by a sampler."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ A = TypeVar("A")
 
 
 class Energy(Protocol):
-    """The energy of a frozen model. Nothing that it returns carries a graph."""
+    """The energy of a frozen model. No result carries a graph."""
 
-    #: How often energies, gradients or scores were computed.
+    #: Number of evaluations of energies, gradients or scores.
     evaluations: int
 
     def __call__(self, x: Tensor) -> Tensor:
         """Energies `(B,)` of states `(B, *event)`."""
 
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Energies `(B,)` and `dE/dx` for the price of one forward and one backward pass."""
+        """Energies `(B,)` and `dE/dx` at the cost of one forward and one backward pass."""
 
     def ask(self, ability: Callable[..., A]) -> A:
         """An ability of the model, `energy.ask(Conditionals)`, at the temperature of this energy.
 
-        Raises a TypeError where the model lacks it, or where it is not defined at this temperature.
+        Raises a TypeError if the model lacks it, or if it is not defined at this temperature.
         """
 
     def at(self, temperature: Tensor) -> Energy:
@@ -46,4 +46,4 @@ class Energy(Protocol):
         """The score of a conditioned network at a noise level or a time."""
 
     def noise(self, like: Tensor, rng: Generator) -> Tensor:
-        """Starting points of chains that go from noise to data, in the shape of `like`."""
+        """Starting points of chains that run from noise to data, in the shape of `like`."""

@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
 
 class Trained(NamedTuple):
-    """A network with the weights of a finished run, and what that run measured."""
+    """A network with the weights of a finished run, and the numbers that the run measured."""
 
     module: nn.Module
     results: dict[str, float]
 
 
 class Features(NamedTuple):
-    """An extractor that is ready: what it makes of states `(B, *event) -> (B, D)`, and what is known of it."""
+    """A loaded extractor: the map of states `(B, *event) -> (B, D)`, and known numbers about it."""
 
     of: Callable[[Tensor], Tensor]
     facts: dict[str, float]
 
 
 class Extractor(ABC):
-    """A network whose name is known, so that distances in its features mean the same to everybody."""
+    """A named feature network, so that distances in its features are comparable between users."""
 
-    #: The names of the numbers that are known of it, `accuracy` for example.
+    #: The names of the known numbers, for example `accuracy`.
     facts: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def refusal(self, event: Event) -> str | None:
-        """Why it says nothing about states of this shape, in words that follow its name; None if it does."""
+        """Why it does not apply to states of this shape, in words that follow its name; None if it does."""
 
     @abstractmethod
     def load(self, trained: Callable[[str], Trained]) -> Features:
-        """The network. It takes states on any device, and may compute on another.
+        """The network. It accepts states on any device, and may compute on another.
 
-        `trained` gives the network of a packaged spec, which a view does: `extractor.load(view.trained)`.
+        `trained` returns the network of a packaged spec, as a view does: `extractor.load(view.trained)`.
         """

@@ -1,4 +1,4 @@
-"""Modules that load when first used, so that everything before *build* starts without torch."""
+"""Modules that are imported on first use, so that everything before *build* starts without torch."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 
 class LazyModule(ModuleType):
-    """Stands for a module and imports it at the first attribute access."""
+    """A stand-in for a module that imports it at the first attribute access."""
 
     def __getattr__(self, attribute: str) -> Any:
-        # Import machinery and inspection probe dunder names; those must not load anything.
+        # Import machinery and inspection look up dunder names, which must not trigger the import.
         if attribute.startswith("__"):
             raise AttributeError(attribute)
         found = getattr(importlib.import_module(self.__name__), attribute)
-        setattr(self, attribute, found)  # found here from now on: inside a chain the way through the import shows
+        setattr(self, attribute, found)  # cached, since inside a chain the cost of the import statement is noticeable
         return found
 
 

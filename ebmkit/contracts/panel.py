@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Panel:
-    """Offered by the hook `ebmkit_report_panels(view)`.
+    """A figure returned by the hook `ebmkit_report_panels(view)`.
 
         Panel("acceptance", "Acceptance along the chain", draw, wide=True)
 
-    `draw(axes: Axes, view: View)` draws with matplotlib, and returns the numbers that it drew as a sentence or two for
-    the caption, or nothing. Title, place and style of the axes belong to the page. A square panel stands three in a row
-    of the picture, a wide one two; a detail stands in the report only.
+    `draw(axes: Axes, view: View)` draws with matplotlib, and returns the numbers shown as a sentence or two for the
+    caption, or nothing. The page sets title, position and style of the axes. The picture shows three square panels or
+    two wide ones per row; a detail is shown in the report only.
     """
 
     name: str

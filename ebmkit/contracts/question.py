@@ -1,4 +1,4 @@
-"""What a component is asked to work with."""
+"""The experiment around a component, for its `refusal`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """The rest of the experiment, as `refusal` sees it before anything is built.
+    """The rest of the experiment, as known before anything is built.
 
-    It is asked of every component of a spec, so that a component can refuse for a reason of its own.
+    It is passed to every component of a spec, so that a component can refuse for its own reasons.
     """
 
     #: Shape of one state.
@@ -21,7 +21,7 @@ class Question:
     model: Model
     data: Data | None = None
     objective: Objective | None = None
-    #: What draws samples: the sampler of the spec, or that of the objective.
+    #: The sampler that draws samples: that of the spec, or that of the objective.
     sampler: Sampler | None = None
-    #: The number of long chains, None without `chains:`.
+    #: The number of long chains; None without `chains:`.
     chains: int | None = None

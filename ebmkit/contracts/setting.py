@@ -1,4 +1,4 @@
-"""What a run is about, as components and live modules learn it once, before training."""
+"""The setting of a run, which components and live modules receive once, before training."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class Setting(NamedTuple):
-    """Given to every `prepare`. The model is on the device of the run; the data may be elsewhere, and are only read."""
+    """Passed to every `prepare`. The model is on the device of the run; the data are read-only and may be elsewhere."""
 
-    #: The shape of one state, and where states live.
+    #: The shape of one state, and the space of states.
     event: Event
     space: Space
     model: nn.Module
-    #: For what is drawn while preparing, on the CPU.
+    #: For random draws during preparation, on the CPU.
     rng: Generator
-    #: The training points `(N, *event)`, their labels `(N,)`, and those of the held-out points, where there are any.
+    #: The training points `(N, *event)`, their labels `(N,)`, and the labels of held-out points, if available.
     data: Tensor | None = None
     labels: Tensor | None = None
     test_labels: Tensor | None = None

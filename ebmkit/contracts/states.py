@@ -1,4 +1,4 @@
-"""States: their shape, the space they live in, and what a network takes in addition to them."""
+"""States: their shape, their space, and the inputs that a network takes in addition to them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 #: Shape of one state, without the batch: `(2,)` for a point in the plane, `(1, 28, 28)` for an image.
 Event: TypeAlias = tuple[int, ...]
 
-#: Where a state lives.
+#: The space of states.
 Space: TypeAlias = Literal["real", "binary", "spin"]
 
-#: What a network takes in addition to x: nothing, a noise level, or a time.
+#: The input of a network in addition to x: none, a noise level, or a time.
 Conditioning: TypeAlias = Literal["sigma", "time"] | None

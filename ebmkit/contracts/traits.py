@@ -1,4 +1,4 @@
-"""Traits: what a component is, needs and offers, as values that its parameters may decide.
+"""Traits: the properties, requirements and abilities of a component, as values that may depend on its parameters.
 
 A class declares them as class variables of the same names. `traits()` returns them for an instance; a component whose
 parameters decide overrides it: `return super().traits()._replace(space=self.values)`. The engine reads traits only
@@ -19,9 +19,9 @@ class DataTraits(NamedTuple):
     """Traits of data."""
 
     space: Space
-    #: Whether `load` gives labels too.
+    #: Whether `load` also returns labels.
     labelled: bool
-    #: Whether `log_prob` knows the density that points are drawn from.
+    #: Whether `log_prob` gives the exact density of the points.
     known: bool
 
 
@@ -33,9 +33,9 @@ class ModelTraits(NamedTuple):
     offers: frozenset[str]
     #: The noise schedule of a model whose network takes a noise level or a time.
     schedule: Schedule | None = None
-    #: Whether it takes a label too, which the data then have to have.
+    #: Whether it also takes a label, which the data must then provide.
     labelled: bool = False
-    #: Whether second derivatives of the energy in x carry information: not so between the kinks of `relu`.
+    #: Whether second derivatives of the energy in x are informative; they are not between the kinks of `relu`.
     smooth: bool = True
 
     @property
@@ -53,9 +53,9 @@ class SamplerTraits(NamedTuple):
     traces: frozenset[str]
     from_noise: bool
     host_syncs: int
-    #: It samples exp(-E/T) with this T.
+    #: The temperature T of its target exp(-E/T).
     temperature: float = 1.0
-    #: The noise schedule that it follows, which has to be that of the model.
+    #: The noise schedule that it follows, which must be that of the model.
     schedule: Schedule | None = None
     #: Why its chains cannot be replicas at other temperatures, in words that follow its name; empty if they can.
     fixed_scale: str = ""
@@ -69,9 +69,9 @@ class ObjectiveTraits(NamedTuple):
     conditioning: Conditioning
     noise_needs: frozenset[str]
     needs_labels: bool
-    #: The noise schedule that it trains for, which has to be that of the model.
+    #: The noise schedule that it trains for, which must be that of the model.
     schedule: Schedule | None = None
-    #: A sampler of its own that also serves evaluation, unless the spec has one.
+    #: Its sampler, which is also used for evaluation unless the spec has one.
     sampler: Sampler | None = None
 
 
@@ -89,5 +89,5 @@ class MetricTraits(NamedTuple):
     needs: frozenset[str]
     traces: frozenset[str]
     least_chains: int
-    #: The number of model samples it asks for.
+    #: The number of model samples it needs.
     samples: int = 0

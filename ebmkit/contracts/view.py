@@ -1,4 +1,4 @@
-"""What metrics, hooks and panels may rely on when they look at a run."""
+"""The interface of a run for metrics, hooks and panels."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class ViewedSpec(Protocol):
-    """The components and numbers of the spec, with every default filled in."""
+    """The components and numbers of the spec, with all defaults filled in."""
 
     @property
     def name(self) -> str: ...
     @property
     def seed(self) -> int: ...
     @property
-    def samples(self) -> int: ...  # the number that the run folder keeps
+    def samples(self) -> int: ...  # the number kept in the run folder
     @property
     def model(self) -> Model: ...
     @property
@@ -38,28 +38,28 @@ class ViewedSpec(Protocol):
 
 
 class View(Protocol):
-    """A run at the moment of looking. It is read only; the weights are the running mean where the spec asks for one."""
+    """A run at one step, read-only. The weights are the exponential moving average if the spec asks for one."""
 
-    rng: Generator  # of this metric or hook alone: what it draws moves no other number
+    rng: Generator  # used by this metric or hook only, so that its draws affect no other number
     results: dict[str, float]  # of the last evaluation
     traces: dict[str, Tensor]  # means over the chains that drew the last samples, by name, each `(steps,)`
-    draws: Draws | None  # what long chains kept, where the spec has `chains:`
-    sample_labels: Tensor | None  # of the last samples, for a model that takes labels
+    draws: Draws | None  # states of long chains, if the spec has `chains:`
+    sample_labels: Tensor | None  # of the last samples, for models that take labels
 
     @property
     def spec(self) -> ViewedSpec: ...
     @property
     def event(self) -> Event: ...  # the shape of one state
     @property
-    def step(self) -> int: ...  # training steps done
+    def step(self) -> int: ...  # number of completed training steps
     @property
-    def folder(self) -> Path | None: ...  # of the run, where it has one
+    def folder(self) -> Path | None: ...  # of the run, if it has one
     @property
     def series(self) -> Mapping[str, Sequence[tuple[int, float]]]: ...  # all recorded numbers: (step, value) by name
     @property
-    def module(self) -> nn.Module: ...  # the model, with the weights that are sampled and measured
+    def module(self) -> nn.Module: ...  # the model, with the weights used for sampling and metrics
     @property
-    def schedule(self) -> Schedule | None: ...  # the noise of a conditioned model, fitted to the data
+    def schedule(self) -> Schedule | None: ...  # the noise schedule of a conditioned model, fitted to the data
     @property
     def device(self) -> torch.device: ...
     @property
@@ -67,28 +67,28 @@ class View(Protocol):
     @property
     def can_sample(self) -> bool: ...
     @property
-    def has_energy(self) -> bool: ...  # of a state alone, without a noise level
+    def has_energy(self) -> bool: ...  # a function of the state only, without a noise level
 
     def data(self, split: Split) -> Tensor | None:
         """The points of a split; None in a spec without data. Large data stay on the host."""
 
     def labels(self, split: Split) -> Tensor | None:
-        """Whole numbers, one for each point of a split; None for data without labels."""
+        """Integers, one for each point of a split; None for data without labels."""
 
     def samples(self, n: int) -> Tensor:
-        """`n` model samples `(n, *event)`, shared by all that look at this step; fewer if long chains kept fewer."""
+        """`n` model samples `(n, *event)`, shared by all users at this step; fewer if long chains kept fewer."""
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
-        """Energies `(B,)` without a graph, of a conditioned model at a noise level or time, by default the least."""
+        """Energies `(B,)` without a graph; for a conditioned model at a noise level or time, by default the lowest."""
 
     def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
-        """`-dE/dx`, `(B, *event)`, without a graph; level as in `energy`, labels for a model that takes them."""
+        """`-dE/dx`, `(B, *event)`, without a graph; level as in `energy`, labels for models that take them."""
 
     def inpainted(self, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None = None) -> Tensor:
-        """States that are `known` where the mask is true, and elsewhere as the spec's sampler draws them."""
+        """States equal to `known` where the mask is true, and elsewhere drawn by the spec's sampler."""
 
     def generator(self, path: str, device: torch.device | None = None) -> Generator:
-        """A new generator at the beginning of the random stream `path` of this run."""
+        """A new generator at the start of the random stream `path` of this run."""
 
     def trained(self, spec: str) -> Trained:
-        """The network of a packaged spec: as it was kept, or trained now."""
+        """The network of a packaged spec, from the cache or trained now."""

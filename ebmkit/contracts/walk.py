@@ -11,7 +11,7 @@ from ebmkit.errors.source import Path
 
 
 def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Component]]:
-    """All components of a spec with their paths. A shared one is met wherever it is used, what it holds only once."""
+    """All components of a spec with their paths. A shared component is yielded at every use, its parts only once."""
     return _walk(value, path, set())
 
 
@@ -19,7 +19,7 @@ def _walk(value: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, Compon
     if isinstance(value, Component) and path:
         yield path, value
     if dataclasses.is_dataclass(value):
-        if id(value) in seen:  # parts that hold parts would otherwise be walked through exponentially often
+        if id(value) in seen:  # nested shared parts would otherwise be visited exponentially often
             return
         seen.add(id(value))
         for field in dataclasses.fields(value):

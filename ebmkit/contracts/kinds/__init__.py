@@ -1,6 +1,6 @@
-"""The kinds: one contract a file, each short enough to read before writing a component.
+"""The kinds of components: one contract per file, short enough to read before writing a component.
 
-A new kind is a file here and a line below: the verbs, the schema, the checks and `ebmkit.api` take their lists from it.
+A new kind is a file here and a line below: commands, schema, checks and `ebmkit.api` derive their lists from it.
 """
 
 import typing as _typing
@@ -9,7 +9,7 @@ from types import ModuleType as _ModuleType
 from ebmkit.contracts.component import Component as _Component
 from ebmkit.contracts.component import is_kind as _is_kind
 
-# In the order in which people meet them, which every list of kinds keeps; `as` marks what is exported.
+# In the order of introduction in the documentation, which every list of kinds keeps; `as` marks what is exported.
 # isort: off
 from ebmkit.contracts.kinds.data import Data as Data, Dataset as Dataset, Split as Split
 from ebmkit.contracts.states import Event as Event, Space as Space

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Bregman(Component, ABC):
-    """A strictly convex psi on the density ratio `u = p_model / p_noise`, which defines a family of ratio matching.
+    """A strictly convex psi of the density ratio `u = p_model / p_noise`, which defines a ratio-matching loss.
 
-    `psi` is all that an author writes. The two functions that the loss needs are derived from it,
+    An author has to write only `psi`. The two functions of the loss are derived from it,
 
         S0(u) = u psi'(u) - psi(u),    S1(u) = psi'(u),
 
-    in terms of `log u`, because ratios live in log space. Give closed forms of `s0` and `s1` where `exp(log u)` would
+    in terms of `log u`, for numerical stability. Override `s0` and `s1` with closed forms where `exp(log u)` would
     overflow.
     """
 
@@ -32,27 +32,27 @@ class Bregman(Component, ABC):
         """The generator, elementwise, for u > 0."""
 
     def s0(self, log_u: Tensor) -> Tensor:
-        """The penalty on noise samples."""
+        """The loss term of noise samples."""
         u = log_u.exp()
         return u * self._slope(u) - self.psi(u)
 
     def s1(self, log_u: Tensor) -> Tensor:
-        """The reward on data samples."""
+        """The loss term of data samples, with a minus sign."""
         return self._slope(log_u.exp())
 
     def prepare(self, setting: Setting) -> None:
-        """Raise a ValueError unless psi works number by number and is convex."""
+        """Raise a ValueError unless psi is elementwise and convex."""
         u = torch.linspace(-4, 4, 33, dtype=torch.float64).exp().requires_grad_()
         psi = self.psi(u)
         if psi.shape != u.shape:
-            raise ValueError(f"psi of {len(u)} numbers has shape {tuple(psi.shape)}: it works number by number")
+            raise ValueError(f"psi of {len(u)} numbers has shape {tuple(psi.shape)}: psi must be elementwise")
         if not psi.requires_grad:
-            raise ValueError("psi does not follow from u by operations of torch, so that it cannot be differentiated")
+            raise ValueError("psi cannot be differentiated: compute it from u by torch operations")
         (slope,) = torch.autograd.grad(psi.sum(), u, create_graph=True)
         (curvature,) = torch.autograd.grad((slope + 0 * u).sum(), u)
-        for at, bent in zip(u.tolist(), curvature.tolist(), strict=True):
-            if not bent >= 0 or (at == 1 and bent == 0):  # far out it may vanish to the last bit
-                raise ValueError(f"psi is not strictly convex: its second derivative at {at:.3g} is {bent:.3g}")
+        for at, second in zip(u.tolist(), curvature.tolist(), strict=True):
+            if not second >= 0 or (at == 1 and second == 0):  # far from 1 it may underflow to zero
+                raise ValueError(f"psi is not strictly convex: its second derivative at {at:.3g} is {second:.3g}")
 
     def _slope(self, u: Tensor) -> Tensor:
         with torch.enable_grad():

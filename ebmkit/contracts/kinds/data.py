@@ -17,46 +17,46 @@ Split: TypeAlias = Literal["train", "test"]
 
 
 class Dataset(NamedTuple):
-    """States `(N, *event)` and, where there are any, labels `(N,)`. Only read them: `x` may be a file."""
+    """States `(N, *event)` and optional labels `(N,)`, both read-only: `x` may be a memory-mapped file."""
 
     x: Tensor
     y: Tensor | None = None
 
 
 class Data(Component, ABC):
-    """Where training and held-out points come from."""
+    """A source of training and held-out points."""
 
     component_kind: ClassVar[str] = "data"
     space: ClassVar[Space] = "real"
-    #: Whether `load` gives labels too.
+    #: Whether `load` also returns labels.
     labelled: ClassVar[bool] = False
-    #: Whether `log_prob` knows the density that points are drawn from.
+    #: Whether `log_prob` gives the exact density of the points.
     known: ClassVar[bool] = False
 
     def traits(self) -> DataTraits:
-        """What these data are. Override it where parameters decide."""
+        """Properties of these data. Override it if parameters decide."""
         return DataTraits(self.space, self.labelled, self.known)
 
     @abstractmethod
     def event(self) -> Event:
-        """The shape of one point, known without loading anything. A ValueError is shown at the spec's line."""
+        """The shape of one point, without loading anything. A ValueError is reported at the line of the spec."""
 
     @abstractmethod
     def load(self, split: Split, rng: Generator) -> Dataset:
         """The points of a split, on the CPU. Each split has its own `rng`."""
 
     def log_prob(self, x: Tensor) -> Tensor:
-        """The exact log density `(B,)` at points `(B, *event)` in float64, for data that say they are `known`."""
+        """The exact log density `(B,)` at points `(B, *event)` in float64, for data with `known`."""
         raise NotImplementedError(f"the density of '{self.component_name}' is not known")
 
     def files(self) -> tuple[Path, ...]:
-        """The files that are read, so that a run notices when one of them has changed."""
+        """The files that are read, so that a run detects changes in them."""
         return ()
 
     def missing(self) -> tuple[Path, ...]:
-        """Those of them that are not here. Data that know their shape without them can be rehearsed, and not run."""
+        """Those of the files that are missing. Data with a known shape can then be used in a dry run only."""
         return tuple(path for path in self.files() if not path.exists())
 
     def origin(self) -> str:
-        """Where the files come from and where they belong, told to whoever lacks one."""
+        """Where to obtain the files and where to put them, shown if one is missing."""
         return ""

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Init(Component, ABC):
-    """Where chains begin: from noise, at the data, or where they stopped last time."""
+    """Starting points of chains: noise, data points, or the end points of earlier chains."""
 
     component_kind: ClassVar[str] = "init"
-    #: True when chains begin at data points, so that a spec without data is refused.
+    #: True if chains start at data points, so that a spec without data is refused.
     needs_data: ClassVar[bool] = False
 
     def capacity(self) -> int | None:
-        """How many chains there can be at once, or None for any number."""
+        """The maximum number of simultaneous chains, or None for any number."""
         return None
 
     @abstractmethod

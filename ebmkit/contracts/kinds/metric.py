@@ -16,37 +16,37 @@ if TYPE_CHECKING:
     from ebmkit.contracts.view import View
 
 
-#: Needs that are no ability of the model.
+#: Requirements other than abilities of the model.
 OF_THE_RUN = frozenset({"samples", "data", "chains", "labels", "truth"})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Metric(Component, ABC):
-    """A measurement of the run as it stands: some numbers, each under its own name.
+    """A measurement of a run: one or more named numbers.
 
-    `every` measures during training too; without it a metric is measured once, at the end.
+    With `every` it is also measured during training, otherwise only once, at the end.
     """
 
     component_kind: ClassVar[str] = "metric"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
-    #: Of `samples` (model samples are drawn), `chains` (by few long chains), `data` (there must be held-out points),
-    #: `labels` (which have labels), `truth` (whose density is known), and abilities of the model.
+    #: Any of `samples` (draws model samples), `chains` (from few long chains), `data` (requires held-out points),
+    #: `labels` (with labels), `truth` (with a known density), and abilities of the model.
     needs: ClassVar[frozenset[str]] = frozenset()
-    #: What the chains that draw the samples must report (see `Sampler.traces`).
+    #: Quantities that the chains drawing the samples must report (see `Sampler.traces`).
     traces: ClassVar[frozenset[str]] = frozenset()
-    #: How many long chains there have to be, for a metric that needs them.
+    #: Minimum number of long chains, for a metric that needs them.
     least_chains: ClassVar[int] = 1
 
     every: Annotated[int, Ge(1)] | None = None
 
     def traits(self) -> MetricTraits:
-        """What this metric needs. Override it where parameters decide, and to say how many samples are drawn for it."""
+        """Requirements of this metric. Override it if parameters decide, and to give the number of samples it needs."""
         return MetricTraits(self.spaces, self.needs, self.traces, self.least_chains)
 
     @abstractmethod
     def results(self) -> tuple[str, ...]:
-        """The names that `measure` returns, for `expect:` to refer to."""
+        """The names of the numbers that `measure` returns, for use in `expect:`."""
 
     @abstractmethod
     def measure(self, view: View) -> dict[str, float]:
-        """The numbers. `view` gives samples, data, the energy and this metric's own generator."""
+        """The numbers. `view` provides samples, data, the energy and the random generator of this metric."""

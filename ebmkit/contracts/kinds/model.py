@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 
 
 class Model(Component, ABC):
-    """An energy, low for likely states: `p(x) = exp(-E(x)) / Z`.
+    """An energy function, low for likely states: `p(x) = exp(-E(x)) / Z`.
 
-    `build` gives a torch module whose forward maps `(B, *event) -> (B,)`. What else the module can do is announced in
-    `offers` by the names of abilities (`contracts/abilities.py`), so that a spec which asks for more is refused before
-    anything is built. Build checks that the module has the methods of every ability that is offered.
+    `build` returns a torch module whose forward maps `(B, *event) -> (B,)`. `offers` announces the further abilities of
+    the module by name (`contracts/abilities.py`), so that a spec that requires others is refused before anything is
+    built. Build checks that the module has the methods of every ability that is offered.
 
-    What a module only knows a cheaper way to is not announced but found: `energy_and_grad(x) -> E, dE/dx` without a
-    graph, for chains, and for score matching, differentiable in the parameters, `laplacian(x) -> E, dE/dx, (B,)`, the
-    trace of the Hessian, and `curvature(x, v) -> E, dE/dx, (B,)`, the mean of v'Hv over directions v `(K, B, *event)`.
+    Faster implementations are not announced but detected: `energy_and_grad(x) -> E, dE/dx` without a graph, for chains,
+    and for score matching, differentiable in the parameters, `laplacian(x) -> E, dE/dx, (B,)`, the trace of the
+    Hessian, and `curvature(x, v) -> E, dE/dx, (B,)`, the mean of v'Hv over directions v `(K, B, *event)`.
 
     A module on binary or spin states has `unit_values`, the two values of a unit, the lower one first.
 
-    The class says what all its models are and offer. Where parameters decide, as in a composition, `__post_init__` sets
+    The class states what holds for all its models. If parameters decide, as in a composition, `__post_init__` sets
     `space` and `offers` on the instance (see `components/models/composition.py`).
     """
 
     component_kind: ClassVar[str] = "model"
     space: ClassVar[Space] = "real"
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
-    #: The noise that a model is made for whose network takes a noise level, or a time. A parameter of such models.
+    #: The noise schedule of a model whose network takes a noise level or a time. A parameter of such models.
     schedule: Schedule | None = None
 
     def traits(self) -> ModelTraits:
-        """What this model is and offers. Override it where parameters decide, as in a composition."""
+        """The properties and abilities of this model. Override it if parameters decide, as in a composition."""
         return ModelTraits(self.space, self.offers, self.schedule)
 
     def event(self) -> Event | None:
-        """The shape that the parameters fix, or None for a model that takes the shape of its data."""
+        """The shape fixed by the parameters, or None for a model that takes the shape of its data."""
         return None
 
     @abstractmethod
     def build(self, event: Event) -> nn.Module:
-        """The module, freshly initialised, on the CPU in float32. The engine seeds torch's initialisers around it."""
+        """The newly initialised module, on the CPU in float32. The engine seeds torch for this call."""

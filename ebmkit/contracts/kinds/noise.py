@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Noise(Component, ABC):
-    """A density that can be evaluated and sampled, to contrast data with.
+    """A noise distribution to contrast data with, which can be evaluated and sampled.
 
-    What `build` gives is announced in `offers`:
+    `offers` announces the abilities of the module that `build` returns:
 
     `density`      a `Density`: `log_prob(x) -> (B,)` and `sample(n, rng) -> (n, *event)`
-    `normalised`   its density integrates to one
-    `learnable`    it has parameters that move it, and gradients flow through `sample` and `log_prob` into them
+    `normalised`   the density integrates to one
+    `learnable`    it has trainable parameters, and gradients flow through `sample` and `log_prob` into them
     `conditional`  a `ConditionalDensity` instead: noise around a given point
     """
 
@@ -32,13 +32,13 @@ class Noise(Component, ABC):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
 
     def traits(self) -> NoiseTraits:
-        """What this noise is and offers. Override it where parameters decide."""
+        """Properties and abilities of this noise. Override it if parameters decide."""
         return NoiseTraits(self.offers, self.spaces)
 
     def event(self) -> Event | None:
-        """The shape that the parameters fix, or None for noise that takes the shape of the data."""
+        """The shape fixed by the parameters, or None for noise that takes the shape of the data."""
         return None
 
     @abstractmethod
     def build(self, event: Event, data: Tensor) -> Density | ConditionalDensity:
-        """The module, on the CPU, fitted to `data` if it is to be."""
+        """The module, on the CPU, fitted to `data` if applicable."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Loss(NamedTuple):
-    """A scalar to differentiate, and detached scalars to log. Nothing here is brought to the host.
+    """A scalar to differentiate, and detached scalars to log, without host synchronisation.
 
-    In a contest (see `contracts/modules/contest.py`) the rival minimises a scalar of its own, all others `value`.
+    With a `Contest` (see `contracts/modules/contest.py`) the rival minimises its own scalar, all others `value`.
     """
 
     value: Tensor
@@ -27,31 +27,31 @@ class Loss(NamedTuple):
 
 
 class Objective(Component, ABC):
-    """What training minimises: a mean over the batch.
+    """A training loss: a mean over the batch.
 
-    An objective that draws model samples names its sampler in `traits()`; the same sampler then serves evaluation
-    unless the spec has one of its own.
+    An objective that draws model samples names its sampler in `traits()`; the same sampler is used for evaluation
+    unless the spec has its own.
     """
 
     component_kind: ClassVar[str] = "objective"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
-    #: What the model must offer (see `Model`).
+    #: Abilities that the model must offer (see `Model`).
     needs: ClassVar[frozenset[str]] = frozenset({"energy"})
-    #: What it gives the model beside x; must be what the model expects.
+    #: Input of the model in addition to x; must match the model.
     conditioning: ClassVar[Conditioning] = None
     #: What the noise distributions among its parameters must offer (see `Noise`).
     noise_needs: ClassVar[frozenset[str]] = frozenset({"density"})
-    #: Whether it learns from labels, which are then in `context.labels`.
+    #: Whether it uses labels, which are then in `context.labels`.
     needs_labels: ClassVar[bool] = False
 
     def traits(self) -> ObjectiveTraits:
-        """What this objective needs. Override it where parameters decide, and to name a sampler or a schedule."""
+        """Requirements of this objective. Override it if parameters decide, and to name a sampler or a schedule."""
         return ObjectiveTraits(self.spaces, self.needs, self.conditioning, self.noise_needs, self.needs_labels)
 
     def extras(self, event: Event, data: Tensor) -> nn.Module | None:
-        """Live side parts: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""
+        """Auxiliary modules: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""
         return None
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        """The loss of `batch`. `context` carries the generator, the extras, labels and the chain runner."""
+        """The loss of `batch`. `context` provides the generator, the extras, labels and the chain runner."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Optimizer(Component, ABC):
-    """How parameters follow the gradient."""
+    """A gradient-based optimisation algorithm."""
 
     component_kind: ClassVar[str] = "optimizer"
 

@@ -16,64 +16,64 @@ if TYPE_CHECKING:
 
 
 class State(Protocol):
-    """What a chain remembers between two steps: a NamedTuple that has at least the positions `x`."""
+    """The state of a chain between two steps: a NamedTuple with at least the positions `x`."""
 
     @property
     def x(self) -> Tensor: ...
 
 
 class StepInfo(NamedTuple):
-    """What one step saw. Tensors stay on the device; the chain runner averages them over chains for traces."""
+    """Information about one step. Tensors stay on the device; the chain runner averages them over chains for traces."""
 
-    energy: Tensor | None = None  # (B,) at the point where the step began
+    energy: Tensor | None = None  # (B,) at the start of the step
     gradient: Tensor | None = None  # (B, *event), dE/dx at the same point
-    acceptance: Tensor | None = None  # (B,) in [0, 1], the probability with which the proposal was accepted
-    divergence: Tensor | None = None  # (B,) in {0, 1}, whether the proposal's energy was not finite or far off
+    acceptance: Tensor | None = None  # (B,) in [0, 1], the acceptance probability of the proposal
+    divergence: Tensor | None = None  # (B,) in {0, 1}, 1 if the error of the energy was not finite or very large
 
 
 class Sampler(Component, ABC):
-    """A Markov chain on states, written as one pure step. The batch is the chains.
+    """A Markov chain, written as one pure step for a batch of chains.
 
-    The engine owns the loop: it freezes the network, repeats `step`, keeps traces and the replay buffer. Use `rng` for
-    every random number, make tensors with the device and dtype of `x`, and never bring a value to the host.
+    The engine runs the loop: it freezes the network, repeats `step`, records traces and updates the replay buffer. Use
+    `rng` for every random number, create tensors with the device and dtype of `x`, and never synchronise with the host.
     """
 
     component_kind: ClassVar[str] = "sampler"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     #: Abilities that the model must offer (`contracts/abilities.py`).
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
-    #: What it passes to the model in addition to x; must be what the model takes.
+    #: Input of the model in addition to x; must match the model.
     conditioning: ClassVar[Conditioning] = None
-    #: What its steps report (see `StepInfo`); metrics that read more are refused before the run.
+    #: Quantities that its steps report (see `StepInfo`); metrics that need others are refused before the run.
     traces: ClassVar[frozenset[str]] = frozenset({"energy", "gradient_norm", "acceptance", "divergence"})
-    #: Whether a chain goes once from noise to a sample, wherever it starts. Its state then has `level`, the noise level
-    #: or time of x, None where x is clean.
+    #: Whether a chain runs once from noise to a sample, regardless of its start. Its state then has `level`, the noise
+    #: level or time of x, None if x is clean.
     from_noise: ClassVar[bool] = False
-    #: How often a step may synchronise with the host; 0 unless the length of a step depends on the data.
+    #: Number of host synchronisations allowed per step; 0 unless the length of a step depends on the data.
     host_syncs: ClassVar[int] = 0
 
-    #: Steps of a chain. Declare it as a parameter unless it is fixed.
+    #: Number of steps of a chain. Declare it as a parameter unless it is fixed.
     steps: int
-    #: The acceptance that a warm-up tunes to. Declare it as a parameter in samplers that can be tuned.
+    #: Target acceptance rate of the warm-up. Declare it as a parameter in samplers that can be tuned.
     target_acceptance: float | None = None
 
     def traits(self) -> SamplerTraits:
-        """What this sampler is and needs. Override it where parameters decide."""
+        """Properties and requirements of this sampler. Override it if parameters decide."""
         return SamplerTraits(self.spaces, self.needs, self.conditioning, self.traces, self.from_noise, self.host_syncs)
 
     def inner(self) -> Sampler | None:
-        """The sampler inside this one, if it is built around another."""
+        """The sampler that this one wraps, if any."""
         return None
 
     def tunes(self) -> frozenset[str]:
-        """The fields of its state that a warm-up may replace: of `step_size` and `mass` (see `chains/warmup.py`)."""
+        """The fields of its state that a warm-up may replace: `step_size`, `mass` (see `chains/warmup.py`)."""
         return frozenset()
 
     @abstractmethod
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> State:
-        """The state of chains at `x (B, *event)`."""
+        """The initial state of chains at `x (B, *event)`."""
 
     @abstractmethod
     def step(self, energy: Energy, state: Any, rng: Generator) -> tuple[State, StepInfo]:
-        """The chains one step later. `energy(x)` gives `(B,)`, `energy.value_and_grad(x)` also `dE/dx`, and
+        """The state after one step. `energy(x)` gives `(B,)`, `energy.value_and_grad(x)` also `dE/dx`, and
         `energy.ask(...)` an ability of the model (see `contracts/energy.py`)."""

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 class Schedule(Component, ABC):
-    """How noise grows on a state: `x_level = signal x + noise xi`, with `xi ~ N(0, I)`.
+    """A noise schedule: `x_level = signal x + noise xi`, with `xi ~ N(0, I)`.
 
-    There are two sorts. One is a list of noise levels sigma, with a signal of 1, for networks conditioned on sigma: it
-    says `levels` and `count`. The other is a process in time, for networks conditioned on t: it says `at`, from which
-    the engine derives drift, diffusion and every step of a sampler.
+    There are two types. A list of noise levels sigma, with a signal of 1, is for networks conditioned on sigma: it
+    defines `levels` and `count`. A process in time is for networks conditioned on t: it defines `at`, from which the
+    engine derives drift, diffusion and every step of a sampler.
 
-    `parts:` shares one between model, objective and sampler, which have to agree on it.
+    Model, objective and sampler must use the same schedule; define it once in `parts:` to share it.
     """
 
     component_kind: ClassVar[str] = "schedule"
-    #: What a network with this schedule takes beside x: a time where it says `at`, a level where it says `levels`.
+    #: The input of the network in addition to x: a time if the schedule defines `at`, a level if it defines `levels`.
     conditioning: ClassVar[Literal["sigma", "time"]]
 
-    #: Of the first sort: how many levels there are. A parameter, or fixed.
+    #: First type: the number of levels. A parameter, or fixed.
     count: int
-    #: Of the second: the last time T, and the earliest one that is learnt and sampled down to. Parameters, or fixed.
+    #: Second type: the final time T and the earliest time of training and sampling. Parameters, or fixed.
     horizon: float
     earliest: float
 
@@ -38,25 +38,25 @@ class Schedule(Component, ABC):
         elif cls.levels is not Schedule.levels:
             cls.conditioning = "sigma"
         else:
-            raise TypeError(f"{cls.__qualname__}: a schedule says either levels() or at(t)")
+            raise TypeError(f"{cls.__qualname__}: a schedule must define either levels() or at(t)")
 
     @property
     def needs_data(self) -> bool:
-        """Whether a parameter is left to the data (`auto`)."""
+        """Whether a parameter is set to `auto` and estimated from the data."""
         return False
 
     def fitted(self, data: Tensor) -> Schedule:
-        """The schedule with numbers in place of what is left to the data."""
+        """The schedule with parameters set to `auto` estimated from the data."""
         return self
 
     def levels(self) -> Tensor:
         """The noise levels, shape `(count,)`, on the CPU in float64, from the largest to the smallest."""
-        raise NotImplementedError(f"schedule '{self.component_name}' is a process in time, and has no levels")
+        raise NotImplementedError(f"schedule '{self.component_name}' is a process in time and has no levels")
 
     def at(self, t: Tensor) -> tuple[Tensor, Tensor]:
-        """Signal and noise at times t, of any shape: positive, smooth, and noise / signal grows with t."""
-        raise NotImplementedError(f"schedule '{self.component_name}' is a list of levels, and has no time")
+        """Signal and noise at times t of any shape: positive and smooth, with noise / signal increasing in t."""
+        raise NotImplementedError(f"schedule '{self.component_name}' is a list of levels and has no time")
 
     def prior_std(self) -> float:
-        """Standard deviation of the Gaussian that sampling begins with."""
-        raise NotImplementedError(f"schedule '{self.component_name}' does not say prior_std(), where sampling begins")
+        """Standard deviation of the Gaussian from which sampling starts."""
+        raise NotImplementedError(f"schedule '{self.component_name}' must define prior_std() to be sampled")

@@ -14,24 +14,24 @@ class Log(Protocol):
     """An open tracker."""
 
     def write(self, step: int, values: dict[str, float]) -> None:
-        """Record what was measured at a step."""
+        """Record the values measured at a step."""
 
     def sync(self) -> None:
-        """Make durable what was written: a checkpoint is about to count on it."""
+        """Make written values durable, before a checkpoint is saved."""
 
     def close(self) -> None:
         """Flush; nothing is written afterwards."""
 
 
 class Tracker(Component, ABC):
-    """Where measurements go while a run is under way."""
+    """A destination of measurements during a run."""
 
     component_kind: ClassVar[str] = "tracker"
 
     @abstractmethod
     def open(self, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> Log:
-        """Begin to record into the run's folder.
+        """Start recording in the folder of the run.
 
-        `records` is what was measured before, up to the checkpoint from which a run goes on; none for a new run. What
-        was recorded beyond it is to be forgotten: those steps are made again.
+        `records` are the measurements up to the checkpoint from which a run is resumed; empty for a new run. Anything
+        recorded after it must be discarded, since those steps are repeated.
         """

@@ -1,1 +1,1 @@
-"""The torch modules that some components have to build, as base classes."""
+"""Base classes of the torch modules that components build."""

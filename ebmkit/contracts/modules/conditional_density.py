@@ -1,4 +1,4 @@
-"""Noise around given points, as a module."""
+"""Noise conditioned on points, as a module."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ebmkit.contracts.modules.live import LiveModule
 
 
 class ConditionalDensity(LiveModule):
-    """A density of y for every x."""
+    """A conditional density of y given x."""
 
     @abstractmethod
     def log_prob(self, y: Tensor, given: Tensor) -> Tensor:
-        """`log p(y | x)`, row by row: `(B, *event), (B, *event) -> (B,)`."""
+        """`log p(y | x)` for each row: `(B, *event), (B, *event) -> (B,)`."""
 
     @abstractmethod
     def sample(self, given: Tensor, rng: Generator) -> Tensor:
-        """One draw around each point, `(B, *event)`."""
+        """One draw for each given point, `(B, *event)`."""

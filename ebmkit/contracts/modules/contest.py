@@ -1,4 +1,4 @@
-"""Side parts of an objective in which two play against each other."""
+"""Auxiliary modules of an objective that trains two adversaries."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from torch import nn
 
 
 class Contest(nn.Module):
-    """Extras with a rival, whose parameters follow `Loss.rival`; all others follow `Loss.value`.
+    """Extras with an adversary (`rival`), trained by `Loss.rival`; all other parameters are trained by `Loss.value`.
 
-    Both are moved in the same step by the same optimizer, each by the gradient of its own loss alone.
+    The same optimizer updates both in the same step, each with the gradient of its own loss only.
     """
 
     def __init__(self, rival: nn.Module) -> None:

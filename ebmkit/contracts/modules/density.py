@@ -25,8 +25,8 @@ class Density(LiveModule):
         """Independent draws `(n, *event)`."""
 
     def follow(self, model: nn.Module, step: int) -> None:
-        """Told in every training step, behind the model's pass. Most noise stays where it is."""
+        """Called in every training step, after the model's forward pass. The default does nothing."""
 
     def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
-        """What a training step contrasts `batch` with: independent draws, unless the noise follows the model."""
+        """The noise samples of a training step: independent draws, unless the noise follows the model."""
         return self.sample(count, context.rng)

@@ -1,4 +1,4 @@
-"""Modules that learn what a run is about before it begins."""
+"""Modules that are prepared for a run before training."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ebmkit.contracts.setting import Setting
 
 
 class LiveModule(nn.Module):
-    """The base of modules that components build and that depend on the model, the data or the space of states."""
+    """Base class of modules that components build and that depend on the model, the data or the space of states."""
 
     def prepare(self, setting: Setting) -> None:
-        """Called once, before training. A ValueError is shown at the line of the component that built the module."""
+        """Called once, before training. A ValueError is reported at the line of the component that built the module."""
 
 
 def prepare_modules(root: nn.Module, setting: Setting) -> None:
     """Prepare every live module in `root`."""
-    for module in list(root.modules()):  # which may adopt others, a copy of the model for example
+    for module in list(root.modules()):  # a copy: `prepare` may add modules, such as a copy of the model
         if isinstance(module, LiveModule):
             module.prepare(setting)

@@ -1,4 +1,4 @@
-"""Where chains begin, as modules, so that buffers are saved and moved with the run."""
+"""Chain starts as modules, so that their buffers are saved and moved with the run."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ebmkit.contracts.states import Space
 
 
 class Starts(LiveModule):
-    """Chain starts. `draw` begins chains, `keep` takes back where they ended."""
+    """Starting points of chains. `draw` returns them, `keep` receives the end points of the chains."""
 
-    #: Where states live, which `prepare` sets.
+    #: The space of states, set by `prepare`.
     space: Space = "real"
-    #: How many chains can be drawn at once, or None for any number.
+    #: The maximum number of chains per draw, or None for any number.
     capacity: int | None = None
-    #: For starts that remember: how many draws ago the chains drawn last were kept, on average.
+    #: For starts with a buffer: the mean number of draws since the chains drawn last were kept.
     age: Tensor | None = None
 
     @abstractmethod
     def draw(self, like: Tensor, rng: Generator) -> Tensor:
-        """As many starting points as `like` has rows, on its device and in its dtype."""
+        """Starting points, as many as `like` has rows, on its device and in its dtype."""
 
     def prepare(self, setting: Setting) -> None:
-        """Learn where states live. Starts inside these are prepared too."""
+        """Set the space of states. Starts inside these are prepared too."""
         self.space = setting.space
 
     def keep(self, x: Tensor) -> None:
-        """Remember the end points of the chains drawn last. Most starts forget."""
+        """Store the end points of the chains drawn last. The default does nothing."""

@@ -133,7 +133,7 @@ def test_a_constant_is_no_generator():
         (lambda u: 3 * u, "not strictly convex: its second derivative at 1 is 0"),
         (lambda u: torch.log(u - 1), "its second derivative at 0.0183 is"),
         (lambda u: (u**2).sum(), "of 33 numbers has shape"),
-        (lambda u: torch.from_numpy(u.detach().numpy() ** 2), "operations of torch"),
+        (lambda u: torch.from_numpy(u.detach().numpy() ** 2), "torch operations"),
     ],
     ids=["concave", "straight", "not for all ratios", "summed", "elsewhere"],
 )
