@@ -14,12 +14,33 @@ from types import ModuleType as _ModuleType
 # isort: off
 from annotated_types import Ge as Ge, Gt as Gt, Interval as Interval, Le as Le, Len as Len, Lt as Lt, MinLen as MinLen
 
+from ebmkit.contracts.abilities import (
+    Conditionals as Conditionals,
+    Logits as Logits,
+    LogZ as LogZ,
+    Modes as Modes,
+    Noised as Noised,
+    SampleExact as SampleExact,
+    Scores as Scores,
+    Statistics as Statistics,
+    ability as ability,
+)
 from ebmkit.contracts.component import component as component, section as section
 from ebmkit.contracts.context import Context as Context
 from ebmkit.contracts.kinds import *  # noqa: F403  # every kind, and the types that its methods are given and return
 from ebmkit.contracts.lazy import LazyModule as LazyModule, torch as torch
+from ebmkit.contracts.energy import Energy as Energy
 from ebmkit.contracts.panel import Panel as Panel
+from ebmkit.contracts.question import Question as Question
 from ebmkit.contracts.setting import Setting as Setting
+from ebmkit.contracts.traits import (
+    DataTraits as DataTraits,
+    MetricTraits as MetricTraits,
+    ModelTraits as ModelTraits,
+    NoiseTraits as NoiseTraits,
+    ObjectiveTraits as ObjectiveTraits,
+    SamplerTraits as SamplerTraits,
+)
 from ebmkit.contracts.view import View as View
 from ebmkit.errors.running import EnvironmentLacks as EnvironmentLacks
 from ebmkit.registry.hookspecs import API_VERSION as API_VERSION, hookimpl as hookimpl

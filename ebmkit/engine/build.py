@@ -22,6 +22,7 @@ from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
+from ebmkit.registry.abilities import broken_promises
 
 P = TypeVar("P")
 
@@ -65,8 +66,19 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
 
 def _model(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dtype) -> nn.Module:
     with ErrorSite(plan, ("model",)), seeded(streams, "model"):
-        built = plan.spec.model.build(plan.event)
-        return _promised(plan, ("model",), built, nn.Module).to(device, dtype)
+        built = _promised(plan, ("model",), plan.spec.model.build(plan.event), nn.Module)
+        _check_abilities(plan, built)
+        return built.to(device, dtype)
+
+
+def _check_abilities(plan: Plan, module: nn.Module) -> None:
+    """The module has what its model offers; otherwise the error is at the model's line."""
+    model = plan.spec.model
+    for name, lacking in broken_promises(type(model), model.traits().offers, module).items():
+        raise ComponentFailed(
+            f"{label_at(plan, ('model',))} offers '{name}', but its module has no {', '.join(lacking)}",
+            plan.place(("model",)),
+        )
 
 
 def _starts(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dtype) -> Starts:

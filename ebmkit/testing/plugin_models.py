@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Model
+from ebmkit.registry.plugin_modules import plugin_modules
 from ebmkit.testing.example import instance
 
 
@@ -35,17 +33,7 @@ def models_near(component: Component) -> tuple[list[Model], list[str]]:
 def _classes_near(cls: type[Component]) -> list[type[Model]]:
     return [
         value
-        for module in _modules_near(cls.__module__)
+        for module in plugin_modules(cls.__module__)
         for value in list(vars(module).values())
         if isinstance(value, type) and issubclass(value, Model) and "component_name" in vars(value)
     ]
-
-
-def _modules_near(name: str) -> list[ModuleType]:
-    """The module, the packages around it from the inside out, and the rest of the top-level package."""
-    parts = name.split(".")
-    around = [".".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
-    if parts[0] == "ebmkit":  # its own models are registered
-        return []
-    rest = sorted(other for other in list(sys.modules) if other.startswith(f"{parts[0]}."))
-    return [sys.modules[each] for each in dict.fromkeys([*around, *rest]) if each in sys.modules]

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ebmkit.contracts.modules.density import Density
 
 
+#: What noise can be.
+NOISE_OFFERS = frozenset({"density", "normalised", "learnable", "conditional"})
+
+
 class Noise(Component, ABC):
     """A noise distribution to contrast data with, which can be evaluated and sampled.
 
