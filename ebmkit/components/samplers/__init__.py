@@ -1,1 +1,1 @@
-"""Markov chains and direct draws: one sampler a file."""
+"""Samplers: Markov chains, reverse diffusions and exact draws, one per file."""

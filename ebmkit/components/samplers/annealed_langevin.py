@@ -1,4 +1,4 @@
-"""Langevin dynamics along falling noise levels."""
+"""Annealed Langevin dynamics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AnnealedLangevinState(NamedTuple):
-    """Where the chains stand, which noise they have, how many steps are done, and all levels."""
+    """Positions of the chains, their noise level, the number of steps done, and all levels."""
 
     x: Tensor
     level: float | None
@@ -31,23 +31,22 @@ class AnnealedLangevinState(NamedTuple):
 
 @component("annealed_langevin")
 class AnnealedLangevin(Sampler):
-    """Langevin dynamics on noised data, level by level from much noise to little: where modes are far apart, large
-    noise joins them, and small noise then divides what is in each.
+    """Annealed Langevin dynamics on noised data, along noise levels from large to small.
 
         x' = x + alpha_i s(x, sigma_i) + sqrt(2 alpha_i) xi,    alpha_i = step_size sigma_i^2 / sigma_L^2
         and at the end, with `denoise`,    x' = x + sigma_L^2 s(x, sigma_L)
 
-    Chains begin at noise of sigma_1 around the mean of the data, wherever `init` would begin them. Where you read
-        `x + alpha_i / 2 s + sqrt(alpha_i) z`, alpha_i = eps sigma_i^2 / sigma_L^2 (Amini, Zhang, Song and Ermon), take
-        step_size = eps / 2.
+    Large noise connects modes that are far apart; small noise then resolves each of them. Chains start from noise of
+    sigma_1 around the mean of the data, and `init` is not used. For `x + alpha_i / 2 s + sqrt(alpha_i) z` with
+        alpha_i = eps sigma_i^2 / sigma_L^2 (Amini, Zhang, Song and Ermon) take step_size = eps / 2.
 
     Parameters:
-        schedule: the noise levels; the model's own.
-        steps_per_level: how many steps a chain makes at each of them. With few, samples are too wide: at noise below
-            the spread of the data chains no longer move far.
-        step_size: the step at the last level; null takes sigma_L^2 / 10, as published for images (eps = 2e-5 and
+        schedule: the noise levels, the same as the model's.
+        steps_per_level: number of steps at each level. With few steps samples are too wide, because chains move little
+            once the noise is below the scale of the data.
+        step_size: the step at the last level; null means sigma_L^2 / 10, as published for images (eps = 2e-5 and
             sigma_L = 0.01).
-        denoise: end with the mean of the clean state, given the noisy one.
+        denoise: end with the mean of the clean state given the noisy one.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600,
     algorithm 1; Jolicoeur-Martineau et al., "Adversarial score matching and improved sampling for image generation",

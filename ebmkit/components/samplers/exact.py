@@ -1,4 +1,4 @@
-"""Independent draws."""
+"""Exact sampling."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class ExactState(NamedTuple):
-    """Where the draws lie."""
+    """The draws."""
 
     x: Tensor
 
 
 @component("exact")
 class Exact(Sampler):
-    """Independent draws from a model that can be sampled directly; where the chain stood before does not matter.
+    """Exact sampling: independent draws from a model with a direct sampling method.
 
         x' ~ exp(-E) / Z
 

@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class GibbsState(NamedTuple):
-    """Where the chains stand."""
+    """Positions of the chains."""
 
     x: Tensor
 
 
 @component("gibbs")
 class Gibbs(Sampler):
-    """Draw units anew from their law given all others, which makes `exp(-E/T)` stationary without ever refusing.
+    """Gibbs sampling of discrete states: each unit is drawn from its distribution given all others.
 
         x_i' = the higher value with probability sigmoid(log_odds_i / T), else the lower one
         log_odds_i = E(x with x_i low) - E(x with x_i high)
 
-    A step is a sweep: as many draws as there are units. In `fixed` order, and by `block`, that keeps the law of the
-    chain, but a path and its reverse are not equally likely; with units at `random` they are. Units of a block do not
-    act on each other, so that they are drawn at once: the two colours of a checkerboard on a lattice.
+    `exp(-E/T)` is stationary, and nothing is rejected. A step is a sweep: as many draws as there are units. The chain
+    is reversible with a `random` scan, but not with `fixed` or `block`. The units of a block do not interact, so they
+    are drawn at once; on a lattice the blocks are the two colours of a checkerboard.
 
     Parameters:
-        steps: how many sweeps a chain makes.
-        scan: `block` for one set of independent units behind the other, `fixed` for one unit behind the other,
-            `random` for as many units as there are, each chosen at random, the same in all chains.
+        steps: number of sweeps of a chain.
+        scan: `block` for blocks of independent units in turn, `fixed` for one unit after another, `random` for as many
+            units as there are, each chosen at random, the same in all chains.
         temperature: T.
 
     Reference: Geman and Geman, "Stochastic relaxation, Gibbs distributions, and the Bayesian restoration of images",
@@ -66,7 +66,7 @@ class Gibbs(Sampler):
         height = energy(state.x)
         model, (low, high) = energy.ask(Conditionals), energy.unit_values
         x = state.x.clone(memory_format=torch.contiguous_format)
-        units = x.view(len(x), -1)  # of the same memory as x
+        units = x.view(len(x), -1)  # shares the memory of x
         for sites in self._sweep(model, units, rng):
             p = torch.sigmoid(model.log_odds(x, sites) / self.temperature)
             is_high = torch.empty_like(p).uniform_(generator=rng) < p
@@ -74,7 +74,7 @@ class Gibbs(Sampler):
         return GibbsState(x), StepInfo(energy=height)
 
     def _sweep(self, model: Conditionals, units: Tensor, rng: Generator) -> Iterable[Tensor]:
-        """The sets of units that are drawn one behind the other."""
+        """The sets of units, in the order in which they are drawn."""
         count, device = units.shape[1], units.device
         if self.scan == "block":
             return model.blocks()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class GibbsWithGradientsState(NamedTuple):
-    """Where the chains stand, how high, and dE/dx there."""
+    """Positions of the chains, with their energy and its gradient."""
 
     x: Tensor
     energy: Tensor
@@ -27,7 +27,7 @@ class GibbsWithGradientsState(NamedTuple):
 
 @component("gibbs_with_gradients")
 class GibbsWithGradients(Sampler):
-    """Propose to flip the unit that promises most, as the gradient tells, and accept so that `exp(-E/T)` is stationary.
+    """Gibbs with gradients: flips of single units, proposed by the gradient, with Metropolis correction.
 
         d_i(x) = -(x_i* - x_i) dE/dx_i / T,    x_i* the other value of unit i
         q(i|x) = exp(d_i(x) / 2) / sum_j exp(d_j(x) / 2)
@@ -35,13 +35,13 @@ class GibbsWithGradients(Sampler):
         a = exp((E(x) - E(x*)) / T) q(i|x*) / q(i|x)
         x' = x* with probability min(1, a), else x
 
-    d_i is what the log-probability gains by the flip, to first order. It is exact where the energy is linear in each
-    unit, and otherwise a mistake costs acceptance, not correctness. One energy and one gradient a step serve all units,
-    where `gibbs` asks for each: for large models of which few units are undecided. A proposal whose energy or gradient
-    is not finite is never accepted.
+    d_i is the first-order change of the log-probability by the flip. It is exact if the energy is linear in each unit;
+    otherwise its error lowers the acceptance, but `exp(-E/T)` stays stationary. A step evaluates one energy and one
+    gradient for all units, while `gibbs` evaluates each unit: useful for large models with few undecided units. A
+    proposal whose energy or gradient is not finite is never accepted.
 
     Parameters:
-        steps: how many flips a chain proposes.
+        steps: number of flips that a chain proposes.
         temperature: T.
 
     Reference: Grathwohl, Swersky, Hashemi, Duvenaud and Maddison, "Oops I took a gradient: scalable sampling for
@@ -67,7 +67,7 @@ class GibbsWithGradients(Sampler):
         x, height, gradient = state
         both = sum(energy.unit_values)
         log_q = self._log_q(x, gradient, both)
-        # Clocks of rates q: the one that rings first, at -log(u) / q, is a draw from q. Nothing has to be summed up.
+        # Exponential clocks of rates q: the first to ring, at -log(u) / q, is a draw from q, without a cumulative sum.
         log_u = torch.empty_like(log_q).uniform_(generator=rng).log_()
         i = (log_q.exp() / log_u).argmin(1, keepdim=True)
         units = x.flatten(1)
@@ -80,7 +80,7 @@ class GibbsWithGradients(Sampler):
         acceptance = torch.where(finite, log_ratio, -torch.inf).exp().clamp(max=1)
         accepted = torch.empty_like(acceptance).uniform_(generator=rng) < acceptance
         wide = accepted.view(-1, *[1] * (x.dim() - 1))
-        # Energy and gradient go along with the position: one evaluation a step.
+        # Energy and gradient are kept with the position: one evaluation per step.
         moved = GibbsWithGradientsState(
             torch.where(wide, proposal, x),
             torch.where(accepted, proposed, height),

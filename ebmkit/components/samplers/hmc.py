@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 @component("hmc")
 class HMC(Sampler):
-    """Throw a ball, let it roll over the energy for a while, and keep where it ends: far away, and rarely refused.
+    """Hamiltonian Monte Carlo: leapfrog trajectories with Metropolis correction.
 
         p ~ N(0, T M),    eps = step_size (1 + jitter u),    u ~ U(-1, 1)
         leapfrog_steps times: p <- p - eps/2 dE(x),    x <- x + eps M^-1 p,    p <- p - eps/2 dE(x)
         x' = x* with probability min(1, exp((H(x, p) - H(x*, p*)) / T)), else x,    H(x, p) = E(x) + p' M^-1 p / 2
 
-    The temperature is that of the throw; the roll does not know it. A leapfrog step asks for one gradient. A trajectory
-    whose end is not finite, or on which H grew by more than 1000 T, is refused and counted as a divergence.
+    The temperature affects momenta and acceptance, but not the dynamics. A leapfrog step takes one gradient. A
+    trajectory whose end is not finite, or on which H grew by more than 1000 T, is rejected and counted as divergent.
 
     Parameters:
-        steps: how many trajectories a chain makes.
-        step_size: eps, how fine the roll is computed. A warm-up tunes it.
-        leapfrog_steps: how long a trajectory is, in steps.
-        jitter: every chain draws its eps anew for every trajectory, from as much below `step_size` to as much above.
-            Trajectories of one length can come back to where they began.
-        mass: M, a number for all coordinates, one each (an image row by row), or the rows of a matrix. The best M is
+        steps: number of trajectories of a chain.
+        step_size: eps, the step size of the leapfrog integrator. A warm-up tunes it.
+        leapfrog_steps: length of a trajectory, in steps.
+        jitter: relative range of eps, which each chain draws again for every trajectory. Trajectories of a fixed length
+            can return to their start.
+        mass: M, one number for all coordinates, one each (an image row by row), or the rows of a matrix. The best M is
             the inverse of the target's covariance. Without it the masses are 1, and a warm-up tunes them.
         temperature: T.
-        target_acceptance: mean acceptance that a warm-up tunes to. 0.651 is best in very many dimensions; up to 0.9
-            costs little, and few dimensions or a bent target want more than 0.651.
+        target_acceptance: mean acceptance that a warm-up tunes to. 0.651 is optimal in very many dimensions; up to 0.9
+            costs little, and few dimensions or a curved target need more than 0.651.
 
     Reference: Neal, Handbook of MCMC, ch. 5, 2011; Betancourt, Byrne and Girolami, arXiv:1411.6669.
 
@@ -75,7 +75,7 @@ class HMC(Sampler):
         p = state.mass.momentum(state.x, rng, self.temperature)
         start = Phase(state.x, p, state.energy, state.gradient)
         eps = state.step_size
-        if self.jitter:  # the length must not depend on where a chain stands; that chains differ costs nothing
+        if self.jitter:  # the length must not depend on the position of a chain, but may differ between chains
             factor = torch.empty_like(state.energy).uniform_(1 - self.jitter, 1 + self.jitter, generator=rng)
             eps = eps * factor.view(-1, *[1] * (p.dim() - 1))
         end = leapfrog(energy, start, eps, state.mass, self.leapfrog_steps)

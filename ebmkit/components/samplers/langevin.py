@@ -58,9 +58,9 @@ class Langevin(Sampler):
 
     def __post_init__(self) -> None:
         if self.noise_std is not None and self.temperature != 1:
-            raise ValueError("'noise_std' and 'temperature' both say how strong the noise is: give one of them")
+            raise ValueError("'noise_std' and 'temperature' both set the strength of the noise: give one of them")
         if self.clamp is not None and self.clamp[0] >= self.clamp[1]:
-            raise ValueError(f"'clamp': nothing lies between {self.clamp[0]} and {self.clamp[1]}")
+            raise ValueError(f"'clamp' has the lower bound {self.clamp[0]}, not below the upper bound {self.clamp[1]}")
 
     def traits(self) -> SamplerTraits:
         fixed = next((f"has a '{name}'" for name in ("noise_std", "clamp") if getattr(self, name) is not None), "")
@@ -87,5 +87,5 @@ class Langevin(Sampler):
             drift = gradient * (self.clip_gradient / norm).clamp(max=1)
         x = noise.sub(drift, alpha=self.step_size).add_(x)  # not `add`: see `Splits` in chains/compiled.py
         if self.clamp is not None:
-            x = x.clamp(*self.clamp).add_(x - x)  # inf - inf is nan: a chain that diverged is not brought back
+            x = x.clamp(*self.clamp).add_(x - x)  # inf - inf is nan: a diverged chain stays diverged
         return LangevinState(x), StepInfo(value, gradient)

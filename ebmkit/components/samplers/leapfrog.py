@@ -1,4 +1,4 @@
-"""Hamiltonian dynamics in small steps, and the choice at their end. `mala`, `hmc` and `nuts` share them."""
+"""Leapfrog integration and Metropolis correction, shared by `mala`, `hmc` and `nuts`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ebmkit.chains.mass import Mass
     from ebmkit.contracts.energy import Energy
 
-#: How much H may grow, in units of the temperature, before a trajectory counts as diverged: exp(-1000) is zero.
+#: Increase of H, in units of the temperature, above which a trajectory counts as divergent: exp(-1000) is zero.
 DIVERGED = 1000.0
 
 
 class HamiltonianState(NamedTuple):
-    """Where chains stand, the energy and its gradient there, and how they move on."""
+    """Positions of the chains, the energy and its gradient there, step size and masses."""
 
     x: Tensor
     energy: Tensor
@@ -30,12 +30,12 @@ class HamiltonianState(NamedTuple):
 
     @classmethod
     def begin(cls, energy: Energy, x: Tensor, step_size: float, masses: Masses | None) -> HamiltonianState:
-        """Chains at `x`, which move as a spec says."""
+        """Chains at `x`, with the step size and masses of a spec."""
         return cls(x, *energy.value_and_grad(x), x.new_full((), step_size), mass_of(masses, x))
 
 
 class Phase(NamedTuple):
-    """Where chains stand, how fast they move, and the energy and its gradient there."""
+    """Positions and momenta of the chains, and the energy and its gradient there."""
 
     x: Tensor
     p: Tensor
@@ -48,28 +48,28 @@ class Phase(NamedTuple):
 
 
 def leapfrog(energy: Energy, phase: Phase, step_size: Tensor, mass: Mass, steps: int = 1) -> Phase:
-    """Half a kick, a drift, half a kick, so many times: reversible, keeps volumes, and asks for one gradient a step.
+    """Leapfrog steps: reversible, volume-preserving, one gradient per step.
 
         p_ = p - eps/2 dE(x),    x' = x + eps M^-1 p_,    p' = p_ - eps/2 dE(x')
 
-    `step_size` is one number, or one a chain with the dimensions of x; a negative one goes back in time.
+    `step_size` is one number, or one per chain with the dimensions of x; a negative one goes back in time.
     """
     x, height, gradient = phase.x, phase.energy, phase.gradient
     p = phase.p.addcmul(step_size, gradient, value=-0.5)
     for left in reversed(range(steps)):
         x = x.addcmul(step_size, mass.velocity(p))
         height, gradient = energy.value_and_grad(x)
-        p.addcmul_(step_size, gradient, value=-1 if left else -0.5)  # two half kicks at one place are a whole one
+        p.addcmul_(step_size, gradient, value=-1 if left else -0.5)  # two half updates at one position are a full one
     return Phase(x, p, height, gradient)
 
 
 def choose(
     state: HamiltonianState, start: Phase, end: Phase, temperature: float, rng: Generator
 ) -> tuple[HamiltonianState, StepInfo]:
-    """On to where a trajectory ended with probability `min(1, exp((H - H*) / T))`, else back to where it began."""
+    """Accept the end of a trajectory with probability `min(1, exp((H - H*) / T))`, else keep its start."""
     before, after = start.hamiltonian(state.mass), end.hamiltonian(state.mass)
     log_ratio = (before - after).div_(temperature)
-    diverged = ((log_ratio > -DIVERGED) & (after > -inf)).logical_not_()  # where anything is not a number, too
+    diverged = ((log_ratio > -DIVERGED) & (after > -inf)).logical_not_()  # also if anything is NaN
     acceptance = log_ratio.clamp_(max=0).exp_().masked_fill_(diverged, 0)
     accepted = torch.empty_like(acceptance).uniform_(generator=rng) < acceptance
     mask = accepted.view(-1, *[1] * (end.x.dim() - 1))

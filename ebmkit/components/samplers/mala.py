@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 @component("mala")
 class MALA(Sampler):
-    """A Langevin step as a proposal, accepted with a probability that makes `exp(-E/T)` stationary.
+    """Metropolis-adjusted Langevin algorithm: Langevin proposals with Metropolis-Hastings correction.
 
         x* = x - step_size V dE(x) + sqrt(2 step_size T) V^1/2 xi,    xi ~ N(0, I),    V = mass^-1
         a = exp((E(x) - E(x*)) / T) q(x|x*) / q(x*|x)
         x' = x* with probability min(1, a), else x
 
-    It is computed as one leapfrog step of `hmc`, which is the same and needs no q: with eta = sqrt(2 step_size),
+    It is computed as one leapfrog step of `hmc`, which is equivalent and needs no q: with eta = sqrt(2 step_size),
         p ~ N(0, T M),    x* = x - eta^2/2 M^-1 dE(x) + eta M^-1 p,    p* = p - eta/2 dE(x) - eta/2 dE(x*)
         a = exp((H(x, p) - H(x*, p*)) / T)
-    A step asks for one gradient. A proposal whose energy is not finite is never accepted.
+    A step takes one gradient. A proposal whose energy is not finite is never accepted.
 
     Parameters:
-        steps: how many steps a chain makes.
-        step_size: factor of the gradient; `langevin` gives the clocks of the literature. A warm-up tunes it.
-        mass: M, a number for all coordinates, one each (an image row by row), or the rows of a matrix. The best M is
+        steps: number of steps of a chain.
+        step_size: factor of the gradient; `langevin` lists the conventions of the literature. A warm-up tunes it.
+        mass: M, one number for all coordinates, one each (an image row by row), or the rows of a matrix. The best M is
             the inverse of the target's covariance. Without it the masses are 1, and a warm-up tunes them.
         temperature: T.
-        target_acceptance: mean acceptance that a warm-up tunes to; 0.574 is best in many dimensions.
+        target_acceptance: mean acceptance that a warm-up tunes to; 0.574 is optimal in many dimensions.
 
     Reference: Roberts and Tweedie, Bernoulli 2, 1996; Roberts and Rosenthal, J. R. Stat. Soc. B 60, 1998.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MetropolisState(NamedTuple):
-    """Where the chains stand, how high, and around what they propose if not around themselves."""
+    """Positions of the chains, their energies, and the centre of the proposals if they are independent."""
 
     x: Tensor
     energy: Tensor
@@ -29,21 +29,21 @@ class MetropolisState(NamedTuple):
 
 @component("metropolis")
 class Metropolis(Sampler):
-    """Propose a state, and accept it with a probability that makes `exp(-E/T)` stationary. Needs no gradient.
+    """Metropolis-Hastings with Gaussian proposals, as a random walk or independent; uses no gradient.
 
         x* ~ q(x*|x) = N(m, scale^2 I),    m = x for a random walk, m = center for independent proposals
         a = exp((E(x) - E(x*)) / T) q(x|x*) / q(x*|x)
         x' = x* with probability min(1, a), else x
 
     The Hastings correction q(x|x*) / q(x*|x) is 1 for the random walk. A proposal whose energy is not finite is never
-    accepted. A random walk in d dimensions does best at scale = 2.4 / sqrt(d) standard deviations of the target;
-    independent proposals have to be wider than the target, or chains stick in its tails.
+    accepted. The best scale of a random walk in d dimensions is 2.4 / sqrt(d) standard deviations of the target;
+    independent proposals must be wider than the target, or chains get stuck in its tails.
 
     Parameters:
-        steps: how many proposals a chain makes.
+        steps: number of proposals of a chain.
         scale: standard deviation of a proposal in every coordinate.
-        center: mean of independent proposals, a number for all coordinates or one each (an image row by row); without
-            it the chain walks.
+        center: mean of independent proposals, one number for all coordinates or one each (an image row by row); without
+            it the chain is a random walk.
         temperature: T.
 
     Reference: Metropolis et al., J. Chem. Phys. 21, 1953; Hastings, Biometrika 57, 1970.
@@ -67,7 +67,7 @@ class Metropolis(Sampler):
         event = question.event
         if not isinstance(self.center, tuple) or len(self.center) == prod(event):
             return None
-        return f"has a 'center' of {len(self.center)} coordinates, and a state has {prod(event)}"
+        return f"has a 'center' of {len(self.center)} coordinates, but a state has {prod(event)}"
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> MetropolisState:
         if self.center is None:
@@ -87,7 +87,7 @@ class Metropolis(Sampler):
         acceptance = torch.where(finite, log_ratio, -torch.inf).exp().clamp(max=1)
         accepted = torch.empty_like(proposed).uniform_(generator=rng) < acceptance
         moved = torch.where(accepted.view(-1, *[1] * (x.dim() - 1)), proposal, x)
-        # The energy goes along with the position: one evaluation a step.
+        # The energy is kept with the position: one evaluation per step.
         state = MetropolisState(moved, torch.where(accepted, proposed, height), center)
         return state, StepInfo(energy=height, acceptance=acceptance, divergence=(~finite).to(height.dtype))
 

@@ -24,42 +24,42 @@ if TYPE_CHECKING:
 class Uniforms(NamedTuple):
     """The random numbers of a step, each `(max_depth, B)` in [0, 1).
 
-    As many for a short trajectory as for a long one, so that no chain depends on how far another one goes.
+    Their number does not depend on the length of a trajectory, so that chains do not depend on each other.
     """
 
-    side: Tensor  # whether the trajectory turns around in time before doubling j
-    move: Tensor  # whether the sample moves on to the half that doubling j added
-    inside: Tensor  # whether the sample of a stretch of 2^(j+1) is that of its second half
+    side: Tensor  # whether time is reversed before doubling j
+    move: Tensor  # whether the sample moves to the half added by doubling j
+    inside: Tensor  # whether the sample of a segment of 2^(j+1) states is that of its second half
 
 
 @component("nuts")
 class NUTS(Sampler):
-    """Hamiltonian Monte Carlo that goes on until its trajectory turns back, and so needs no length.
+    """No-U-Turn sampler: Hamiltonian Monte Carlo with trajectories doubled until they make a U-turn.
 
         p ~ N(0, T M),    H(x, p) = E(x) + p' M^-1 p / 2
-        up to max_depth times, while no stretch of 2^i states that a doubling made turns or diverges:
+        up to max_depth times, while no segment of 2^i states made by a doubling turns or diverges:
             double the trajectory, forwards or backwards in time, by leapfrog steps of step_size
             x' <- a state of the new half, drawn in proportion to w = exp(-H/T),
                   with probability min(1, sum of w over the new half / sum of w over the old one)
-        a stretch turns if (x_last - x_first) . p < 0 at its first or last state, or if one half of it and the next
-            state of the other half do
+        a segment turns if (x_last - x_first) . p < 0 at its first or last state, or if one half of it joined with the
+            next state of the other half does
 
-    A half that turns or diverges inside is thrown away: from some of its states the trajectory could not have come.
-    With all of these checks `exp(-E/T)` is stationary, whatever the step size. A half diverges at a state that is not
-    finite or where H is more than 1000 T above the start; that is counted.
+    A half that turns or diverges inside is discarded, because the trajectory could not have started from all of its
+    states. With all of these checks `exp(-E/T)` is stationary for every step size. A half diverges at a state that is
+    not finite or where H is more than 1000 T above the start; divergences are counted.
 
-    A leapfrog step asks for one gradient. All chains double together: a step takes as many gradients as its longest
-    trajectory, at most 2^max_depth - 1, and before each doubling the host asks whether any chain goes on.
+    A leapfrog step takes one gradient. All chains double together: a step takes as many gradients as its longest
+    trajectory, at most 2^max_depth - 1, and the host synchronises before each doubling to see if any chain continues.
 
     Parameters:
-        steps: how many trajectories a chain makes.
-        step_size: how fine a trajectory is computed. A warm-up tunes it.
-        max_depth: how often a trajectory is doubled at most.
-        mass: M, a number for all coordinates, one each (an image row by row), or the rows of a matrix. The best M is
+        steps: number of trajectories of a chain.
+        step_size: step size of the leapfrog integrator. A warm-up tunes it.
+        max_depth: maximum number of doublings of a trajectory.
+        mass: M, one number for all coordinates, one each (an image row by row), or the rows of a matrix. The best M is
             the inverse of the target's covariance. Without it the masses are 1, and a warm-up tunes them.
         temperature: T.
-        target_acceptance: what a warm-up tunes the mean of min(1, exp((H_0 - H) / T)) over a trajectory to. Raise it
-            where trajectories diverge.
+        target_acceptance: mean of min(1, exp((H_0 - H) / T)) over a trajectory that a warm-up tunes to. Raise it if
+            trajectories diverge.
 
     Reference: Hoffman and Gelman, JMLR 15, 2014; Betancourt, arXiv:1701.02434, appendix A.
 
@@ -97,7 +97,7 @@ class NUTS(Sampler):
         return state._replace(**trajectory.sample._asdict()), info
 
     def trajectory(self, energy: Energy, state: HamiltonianState, p: Tensor, uniforms: Uniforms) -> Trajectory:
-        """Doubled until every chain has turned or diverged, or `max_depth` times."""
+        """The trajectory, doubled until every chain has turned or diverged, or `max_depth` times."""
         start = Phase(state.x, p, state.energy, state.gradient)
         first = start.hamiltonian(state.mass)
 
@@ -107,23 +107,23 @@ class NUTS(Sampler):
 
         trajectory = Trajectory.begin(start)
         for depth in range(self.max_depth):
-            if depth and not trajectory.going.any():  # the host waits here, and nowhere else
+            if depth and not trajectory.going.any():  # the only host synchronisation
                 break
             trajectory = trajectory.turn_around(uniforms.side[depth] < 0.5)
-            half = _stretch(one_step, trajectory.front, depth, uniforms.inside)
+            half = _segment(one_step, trajectory.front, depth, uniforms.inside)
             odds = (half.log_weight - trajectory.log_weight).exp()
             trajectory = trajectory.double(half, uniforms.move[depth] < odds)
         return trajectory
 
 
-def _stretch(one_step: Callable[[Phase], Trajectory], front: Phase, depth: int, inside: Tensor) -> Trajectory:
-    """The `2^depth` states in front of a state, and one of them drawn by weight.
+def _segment(one_step: Callable[[Phase], Trajectory], front: Phase, depth: int, inside: Tensor) -> Trajectory:
+    """The `2^depth` states that follow a state, and one of them drawn by weight.
 
-    All stretches of one depth share their random numbers: only one of them lies on the way to the state that is drawn.
+    All segments of one depth share their random numbers: only one of them contains the state that is drawn.
     """
     if depth == 0:
         return one_step(front)
-    first = _stretch(one_step, front, depth - 1, inside)
-    second = _stretch(one_step, first.front, depth - 1, inside)
+    first = _segment(one_step, front, depth - 1, inside)
+    second = _segment(one_step, first.front, depth - 1, inside)
     share = (second.log_weight - first.log_weight).sigmoid()
     return first.join(second, inside[depth - 1] < share)

@@ -1,4 +1,4 @@
-"""A diffusion backwards in time, with Langevin steps between."""
+"""Predictor-corrector sampling of diffusions."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 @component("predictor_corrector")
 class PredictorCorrector(Sampler):
-    """A step of `reverse_sde` predicts where states are a little earlier, Langevin steps there correct what it missed.
+    """Predictor-corrector sampling of a diffusion: steps of `reverse_sde`, each followed by Langevin steps.
 
         predict    x' = a step of the reverse process from t to t'
         correct    x' = x + alpha s(x, t') + sqrt(2 alpha) xi,    alpha = 2 (snr noise(t'))^2
 
-    The published corrector has 2 (snr |xi| / |s|)^2 for alpha, averaged over all chains. A score of noised data has
-    about sqrt(d) / noise for its length, so that alpha is nearly the same; here it depends neither on the other chains
-    nor on the noise that is then added, which would bias the chain.
+    The published corrector uses alpha = 2 (snr |xi| / |s|)^2, averaged over all chains. The norm of a score of noised
+    data is about sqrt(d) / noise, so that alpha is nearly the same; here it depends neither on the other chains nor on
+    the noise that is then added, which would bias the chain.
 
-    Chains begin at the noise of the last time, wherever `init` would begin them.
+    Chains start from the noise of the last time, and `init` is not used.
 
     Parameters:
-        schedule: the process in time; the model's own.
-        steps: how many predictions there are from the last time to the earliest.
-        corrections: Langevin steps behind each of them.
+        schedule: the process in time, the same as the model's.
+        steps: number of predictions from the last time to the earliest.
+        corrections: number of Langevin steps after each prediction.
         snr: the ratio of signal to noise in a correction; larger ones move further.
-        integrator: how a prediction is made (see `reverse_sde`).
-        spacing: steps that are equal in the logarithm of noise / signal, or equal in `time`.
-        denoise: end with the mean of the clean state, given the noisy one.
+        integrator: the method of a prediction (see `reverse_sde`).
+        spacing: steps of equal size in the logarithm of noise / signal, or in `time`.
+        denoise: end with the mean of the clean state given the noisy one.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
     arXiv:2011.13456, appendix G.

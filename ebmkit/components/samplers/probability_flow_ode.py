@@ -1,4 +1,4 @@
-"""A diffusion without its noise."""
+"""The probability flow ODE of a diffusion."""
 
 from __future__ import annotations
 
@@ -25,23 +25,21 @@ if TYPE_CHECKING:
 
 @component("probability_flow_ode")
 class ProbabilityFlowODE(Sampler):
-    """Noise is turned into data without further noise, along a flow whose states have the law of the diffusion at
-    every time.
+    """Probability flow ODE: deterministic sampling of a diffusion, with its distribution at every time.
 
         dx/dt = f x - 1/2 g^2 s(x, t),    from N(0, I) or N(0, sigma_max^2 I) at time T
         and at the end, with `denoise`,    x' = (x + noise^2 s) / signal
 
-    Where a chain begins decides where it ends. Chains begin at the noise of the last time, wherever `init` would begin
-    them.
+    The end of a chain is a function of its start. Chains start from the noise of the last time, and `init` is not used.
 
     Parameters:
-        schedule: the process in time; the model's own.
-        steps: how many steps there are from the last time to the earliest; with a tolerance, how often a chain stops.
-        method: Runge-Kutta method of a step: of order 2, with two scores a step, or of order 4, with four.
-        tolerance: divide each step into as many of Dormand and Prince's as keep the error of a chain, relative to 1 +
-            |x|, below this; `method` has no part then, and the host waits once for each of them.
-        spacing: steps that are equal in the logarithm of noise / signal, or equal in `time`.
-        denoise: end with the mean of the clean state, given the noisy one.
+        schedule: the process in time, the same as the model's.
+        steps: number of steps from the last time to the earliest; with a tolerance, number of intervals of the solver.
+        method: Runge-Kutta method of a step: order 2 with two scores per step, or order 4 with four.
+        tolerance: divide each step into as many Dormand-Prince steps as keep the error of a chain, relative to 1 + |x|,
+            below this; `method` is not used then, and the host synchronises once for each of them.
+        spacing: steps of equal size in the logarithm of noise / signal, or in `time`.
+        denoise: end with the mean of the clean state given the noisy one.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
     arXiv:2011.13456, section 4.3; Dormand and Prince, "A family of embedded Runge-Kutta formulae", 1980.
@@ -87,7 +85,7 @@ class ProbabilityFlowODE(Sampler):
 
 
 def flow(energy: Energy, like: Tensor, seen: list[Tensor]) -> Field:
-    """`f x - 1/2 g^2 s` on flattened states; what it saw first, as a gradient, stays in `seen`."""
+    """`f x - 1/2 g^2 s` on flattened states; minus the first score is stored in `seen`, as a gradient."""
 
     def field(t: Level, y: Tensor) -> Tensor:
         score = energy.score(y.view_as(like), t)

@@ -1,4 +1,4 @@
-"""A diffusion backwards in time."""
+"""The reverse-time SDE of a diffusion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReverseState(NamedTuple):
-    """Where the chains stand, at which time, how many steps are done, and the whole way."""
+    """Positions of the chains, their time, the number of steps done, and all steps."""
 
     x: Tensor
     level: float | None
@@ -32,24 +32,24 @@ class ReverseState(NamedTuple):
 
 @component("reverse_sde")
 class ReverseSDE(Sampler):
-    """Noise is turned into data by the process that made noise of data, run backwards.
+    """Reverse-time SDE: sampling a diffusion from noise to data.
 
         forwards          dx = f x dt + g dB
         backwards         dx = (g^2 s(x, t) - f x) dt + g dB,    from N(0, I) or N(0, sigma_max^2 I)
 
         euler_maruyama    x' = x + h (g^2 s - f x) + sqrt(h) g xi
-        exponential       the linear part and the noise solved exactly, s held still over the step; on the
+        exponential       the linear part and the noise solved exactly, with s constant over the step; on the
                           Ornstein-Uhlenbeck process    x' = e^h x + 2 (e^h - 1) s + sqrt(e^2h - 1) xi
         and at the end, with `denoise`,    x' = (x + noise^2 s) / signal
 
-    Chains begin at the noise of the last time, wherever `init` would begin them.
+    Chains start from the noise of the last time, and `init` is not used.
 
     Parameters:
-        schedule: the process in time; the model's own.
-        steps: how many steps there are from the last time to the earliest.
-        integrator: how a step is made. Both have an error of the order of h.
-        spacing: steps that are equal in the logarithm of noise / signal, or equal in `time`, as theory has them.
-        denoise: end with the mean of the clean state, given the noisy one.
+        schedule: the process in time, the same as the model's.
+        steps: number of steps from the last time to the earliest.
+        integrator: the method of a step. Both have an error of order h.
+        spacing: steps of equal size in the logarithm of noise / signal, or in `time`, as in the theory.
+        denoise: end with the mean of the clean state given the noisy one.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
     arXiv:2011.13456; Chen et al., "Sampling is as easy as learning the score", arXiv:2209.11215 (the exponential
@@ -98,6 +98,6 @@ class ReverseSDE(Sampler):
 
 
 def denoise_last_step(energy: Energy, x: Tensor, last: ReverseStep) -> Tensor:
-    """Tweedie's formula behind the last step: the mean of the clean state."""
+    """Tweedie's formula after the last step: the mean of the clean state."""
     score = energy.score(x, last.end)
     return x.add(score, alpha=last.noise**2).div_(last.signal)

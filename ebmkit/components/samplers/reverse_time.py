@@ -1,4 +1,4 @@
-"""The way back in time that samplers of diffusions take, worked out before they go."""
+"""Times and coefficients of the steps of reverse diffusions, computed before sampling."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ebmkit.maths.process import log_sigma, rates, time_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Whether the steps of a sampler are equal in time, or in the logarithm of the ratio of noise to signal.
+#: Whether the steps of a sampler have equal size in time, or in the logarithm of the ratio of noise to signal.
 Spacing: TypeAlias = Literal["log_snr", "time"]
 
-#: Nodes of the Gauss-Legendre rule on each part of a step, and the most that noise / signal changes over a part.
+#: Nodes of the Gauss-Legendre rule on each part of a step, and the largest change of log(noise / signal) over a part.
 NODES, LOG_TEN = 32, log(10)
 
-#: Tries after which an equation counts as one that cannot be solved so precisely.
+#: Number of steps after which the adaptive solver gives up on its tolerance.
 TRIES = 1000
 
 
 class ReverseStep(NamedTuple):
     """One step, from a time back to an earlier one. Plain numbers, so that a chain never waits for a device.
 
-    The process is `dx = drift x dt + sqrt(diffusion) dB`. With the score s held still over the step,
+    The process is `dx = drift x dt + sqrt(diffusion) dB`. With the score s constant over the step,
 
         stretch x + kick s + spread xi
 
     solves the reverse process exactly: stretch = a'/a, kick = a' integral of a d(sigma^2), spread^2 = a'^2 (sigma^2 -
-    sigma'^2), where a is the signal, sigma = noise / signal, and dashes belong to the earlier time.
+    sigma'^2), where a is the signal, sigma = noise / signal, and primes belong to the earlier time.
     """
 
     start: float
@@ -49,7 +49,7 @@ class ReverseStep(NamedTuple):
 
 
 def times(schedule: Schedule, steps: int, spacing: Spacing) -> Tensor:
-    """The times between so many steps, from the last to the earliest, `(steps + 1,)`, in float64 on the CPU."""
+    """The times between the steps, from the last to the earliest, `(steps + 1,)`, in float64 on the CPU."""
     ends = torch.tensor([schedule.horizon, schedule.earliest], device="cpu", dtype=torch.float64)
     share = torch.linspace(0, 1, steps + 1, device="cpu", dtype=torch.float64)
     if spacing == "time":
@@ -63,7 +63,7 @@ def times(schedule: Schedule, steps: int, spacing: Spacing) -> Tensor:
 
 @lru_cache(maxsize=16)
 def reverse_steps(schedule: Schedule, steps: int, spacing: Spacing) -> tuple[ReverseStep, ...]:
-    """All steps of a way back. Kept, because every block of chains goes the same one."""
+    """All steps from noise to data. Cached, because every block of chains uses the same ones."""
     t = times(schedule, steps, spacing)
     signal, noise = schedule.at(t)
     sigma = noise / signal
@@ -78,9 +78,9 @@ def reverse_steps(schedule: Schedule, steps: int, spacing: Spacing) -> tuple[Rev
 
 
 def _parts(schedule: Schedule, t: Tensor) -> Tensor:
-    """Each step cut where noise / signal has fallen, at most tenfold, to the next part, `(steps, parts + 1)`.
+    """The bounds of parts of each step over which noise / signal falls at most tenfold, `(steps, parts + 1)`.
 
-    A signal that nearly vanishes at the last time, as that of `cosine` does, is no polynomial over a longer way.
+    A signal that nearly vanishes at the last time, as in `cosine`, is not close to a polynomial over a longer interval.
     """
     at = log_sigma(schedule, t).unsqueeze(1)
     parts = ceil(max((at[:-1] - at[1:]).flatten().tolist()) / LOG_TEN)
@@ -90,10 +90,10 @@ def _parts(schedule: Schedule, t: Tensor) -> Tensor:
 
 
 def _gauss_legendre(t: Tensor) -> tuple[Tensor, Tensor]:
-    """Nodes and weights of a rule on each part, `(steps, parts, NODES)`, by the eigenvalues of its Jacobi matrix."""
+    """Nodes and weights of a rule on each part, `(steps, parts, NODES)`, from the eigenvalues of its Jacobi matrix."""
     k = torch.arange(1, NODES, device="cpu", dtype=torch.float64)
-    beside = k / (4 * k.square() - 1).sqrt()
-    node, vector = torch.linalg.eigh(beside.diag(1) + beside.diag(-1))
+    off_diagonal = k / (4 * k.square() - 1).sqrt()
+    node, vector = torch.linalg.eigh(off_diagonal.diag(1) + off_diagonal.diag(-1))
     early, late = t[:, 1:].unsqueeze(2), t[:, :-1].unsqueeze(2)
     half = (late - early) / 2
     return early + half * (1 + node), half * 2 * vector[0].square()

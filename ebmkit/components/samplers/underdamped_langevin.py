@@ -1,4 +1,4 @@
-"""Langevin dynamics with momentum."""
+"""Underdamped Langevin dynamics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnderdampedState(NamedTuple):
-    """Where the chains stand, and the step that brought them there."""
+    """Positions of the chains, and their last displacement."""
 
     x: Tensor
     v: Tensor
@@ -27,7 +27,7 @@ class UnderdampedState(NamedTuple):
 
 @component("underdamped_langevin")
 class UnderdampedLangevin(Sampler):
-    """Gradient descent with momentum and noise, whose stationary law tends to `exp(-E/T)` as the step becomes small.
+    """Underdamped Langevin dynamics: gradient steps with momentum and noise, biased by the step size.
 
         v' = momentum v - step_size dE/dx + noise_std xi,    xi ~ N(0, I)
         x' = x + v',    noise_std = sqrt(2 (1 - momentum) step_size T)
@@ -36,14 +36,14 @@ class UnderdampedLangevin(Sampler):
         dx = p dt,    dp = -dE/dx dt - gamma p dt + sqrt(2 gamma T) dW
     and a time step eps it is the integrator of Brünger, Brooks and Karplus, at
         momentum = (1 - gamma eps / 2) / (1 + gamma eps / 2),    step_size = eps^2 / (1 + gamma eps / 2).
-    Nothing is refused, so that its law is biased: the variance s^2 of a Gaussian becomes s^2 / (1 - b) at T = 1, with
-    b = step_size / (2 (1 + momentum) s^2). The bias is down to half that of `langevin`, and small steps lead
-    1 / (1 - momentum) times as far.
+    Nothing is rejected: the stationary distribution tends to `exp(-E/T)` for small steps, and otherwise is biased. The
+    variance s^2 of a Gaussian becomes s^2 / (1 - b) at T = 1, b = step_size / (2 (1 + momentum) s^2). The bias is as
+    low as half that of `langevin`, and small steps move 1 / (1 - momentum) times as far.
 
     Parameters:
-        steps: how many steps a chain makes.
+        steps: number of steps of a chain.
         step_size: factor of the gradient.
-        momentum: how much of a step is kept in the next one.
+        momentum: fraction of a step that is kept in the next one.
         temperature: T, which scales the noise only.
         noise_std: standard deviation of the noise, in place of the one that follows from the other parameters.
 
@@ -62,21 +62,21 @@ class UnderdampedLangevin(Sampler):
 
     def __post_init__(self) -> None:
         if self.noise_std is not None and self.temperature != 1:
-            raise ValueError("'noise_std' and 'temperature' both say how strong the noise is: give one of them")
+            raise ValueError("'noise_std' and 'temperature' both set the strength of the noise: give one of them")
 
     def traits(self) -> SamplerTraits:
         fixed = "" if self.noise_std is None else "has a 'noise_std'"
         return super().traits()._replace(temperature=self.temperature, fixed_scale=fixed)
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> UnderdampedState:
-        # As fast as chains are where nothing pulls: at rest they would first have to be heated.
+        # The stationary velocity on a flat energy: chains that start at rest would first have to heat up.
         return UnderdampedState(x, self.noise(x, rng) / sqrt(1 - self.momentum**2))
 
     def step(self, energy: Energy, state: UnderdampedState, rng: Generator) -> tuple[UnderdampedState, StepInfo]:
         return self.move(energy, state, self.noise(state.x, rng))
 
     def noise(self, x: Tensor, rng: Generator) -> Tensor:
-        """All random numbers of a step; drawn beforehand, they let whole blocks of steps be compiled."""
+        """All random numbers of a step; drawn in advance, so that blocks of steps can be compiled."""
         follows = sqrt(2 * (1 - self.momentum) * self.step_size * self.temperature)
         return torch.empty_like(x).normal_(0, follows if self.noise_std is None else self.noise_std, generator=rng)
 

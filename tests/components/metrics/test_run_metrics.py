@@ -407,7 +407,7 @@ TRAINED = "ebmkit: 1\ndata: two_moons\nmodel: mlp\ntrain: {steps: 1}\n"
         (
             TRAINED + "objective: {use: mle, sampler: {use: metropolis, center: [0.0]}}",
             "E202",
-            "'center' of 1 coordinates, and a state has 2",
+            "'center' of 1 coordinates, but a state has 2",
         ),
         ("ebmkit: 1\nmodel: gaussian\nsampler: exact\nevaluate: [energy_gap]", "E205", "there is no 'data:'"),
     ],

@@ -205,7 +205,7 @@ def test_a_warm_up_may_tune_what_the_spec_leaves_open():
     assert HMC().refusal(Question((3,), Gaussian())) is None
     assert (
         HMC(mass=(1.0, 2.0)).refusal(Question((1, 1, 3), Gaussian()))
-        == "has a 'mass' of 2 coordinates, and a state has 3"
+        == "has a 'mass' of 2 coordinates, but a state has 3"
     )
 
 

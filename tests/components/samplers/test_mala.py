@@ -164,7 +164,7 @@ def test_masses_of_another_length_are_refused(event):
     for mass in ((1.0,) * (d + 1), rows(torch.eye(d + 1))):
         assert (
             MALA(mass=mass).refusal(Question(event, Gaussian()))
-            == f"has a 'mass' of {d + 1} coordinates, and a state has {d}"
+            == f"has a 'mass' of {d + 1} coordinates, but a state has {d}"
         )
 
 

@@ -195,7 +195,7 @@ def test_a_center_of_another_length_is_refused(event):
     assert Metropolis(center=0.0).refusal(Question(event, Gaussian())) is None
     assert Metropolis(center=(0.0,) * d).refusal(Question(event, Gaussian())) is None
     assert Metropolis(center=(0.0,) * (d + 1)).refusal(Question(event, Gaussian())) == (
-        f"has a 'center' of {d + 1} coordinates, and a state has {d}"
+        f"has a 'center' of {d + 1} coordinates, but a state has {d}"
     )
 
 

@@ -170,7 +170,7 @@ def test_masses_of_another_length_are_refused(event):
     assert NUTS(mass=(1.0,) * d).refusal(Question(event, Gaussian())) is None
     assert (
         NUTS(mass=(1.0,) * (d + 1)).refusal(Question(event, Gaussian()))
-        == f"has a 'mass' of {d + 1} coordinates, and a state has {d}"
+        == f"has a 'mass' of {d + 1} coordinates, but a state has {d}"
     )
 
 

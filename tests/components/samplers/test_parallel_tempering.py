@@ -56,12 +56,12 @@ class Conditioned(Sampler):
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"temperatures": (2.0, 3.0)}, "'temperatures' begin at 2.0, and the chain that is kept has 1"),
-        ({"temperatures": (0.5, 1.0)}, "'temperatures' begin at 0.5"),
-        ({"temperatures": (1.0, 3.0, 2.0)}, "'temperatures' increase, and 2.0 follows on 3.0"),
-        ({"temperatures": (1.0, 1.0)}, "'temperatures' increase, and 1.0 follows on 1.0"),
+        ({"temperatures": (2.0, 3.0)}, "'temperatures' start at 2.0, but the chain that is kept has 1"),
+        ({"temperatures": (0.5, 1.0)}, "'temperatures' start at 0.5"),
+        ({"temperatures": (1.0, 3.0, 2.0)}, "'temperatures' must increase, but 2.0 follows 3.0"),
+        ({"temperatures": (1.0, 1.0)}, "'temperatures' must increase, but 1.0 follows 1.0"),
         ({"sampler": Exact()}, "sampler 'exact' needs 'sample_exact', which is not defined at other temperatures"),
-        ({"sampler": ParallelTempering()}, "replicas of replicas"),
+        ({"sampler": ParallelTempering()}, "is itself parallel tempering"),
         ({"sampler": Conditioned()}, "sampler 'conditioned' passes a sigma to the model"),
         ({"sampler": Langevin(temperature=2.0)}, "sampler 'langevin' has a temperature of its own"),
         ({"sampler": Langevin(noise_std=0.1)}, "sampler 'langevin' has a 'noise_std'"),
