@@ -25,6 +25,7 @@ SUMMARY = {
     "results": RESULTS,
     "unmet": [],
     "warnings": [],
+    "format": 2,
     "sessions": [],
 }
 NAMES = ["20260101T120000Z-01234567", "20260101T120001Z-89abcdef"]

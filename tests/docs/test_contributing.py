@@ -38,12 +38,38 @@ def test_the_first_component_runs_as_written(tmp_path, monkeypatch):
     torch.testing.assert_close(x.T.cov(), torch.tensor([[2.0, 0.9], [0.9, 1.0]]).double(), atol=0.12, rtol=0)
 
 
+def lines_of(paths):
+    return sum(len((ROOT / path).read_text().splitlines()) for path in paths)
+
+
 def test_the_newcomer_reads_at_most_170_lines():
     rows = re.findall(r"\| \[(ebmkit/\S+\.py)\]\(\S+\) \| (\d+) \|", CONTRIBUTING)
     assert len(rows) == 2
     for path, lines in rows:
-        assert len((ROOT / path).read_text().splitlines()) == int(lines), path
+        assert lines_of([path]) == int(lines), path
     assert sum(int(lines) for _, lines in rows) <= 170
+
+
+def test_the_reading_for_a_change_is_as_short_as_is_said():
+    table = CONTRIBUTING.partition("## Ten typical changes")[2].partition("## Words")[0]
+    changes = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)[1:]
+    assert len(changes) == 10
+    for change, read, _ in changes:
+        named = [ROOT / "ebmkit" / path for path in re.findall(r"`([\w/]+(?:\.py|/))`", read)]
+        assert named, change
+        assert all(path.exists() for path in named), change
+    limits = map(int, re.search(r"at most (\d+), (\d+) and (\d+) lines", table).groups())
+    for (change, read, _), most in zip(changes, limits, strict=False):
+        paths = [f"ebmkit/{path}" for path in re.findall(r"`([\w/]+\.py)`", read)]
+        assert lines_of(paths) <= most, change
+
+
+def test_the_rooms_of_the_picture_are_those_of_the_package():
+    from tests.test_rooms import ORDER
+
+    picture = CONTRIBUTING.partition("## The house")[2].partition("A spec goes down")[0]
+    rooms = [room for row in ORDER[:-1] for room in row]
+    assert re.findall(rf"(?:^ +|\| +)({'|'.join(rooms)})\b", picture, re.MULTILINE) == rooms
 
 
 def test_the_readme_shows_the_specs_themselves():

@@ -32,6 +32,9 @@ class SessionRecord:
     drift: list[str] = field(default_factory=list)
 
 
+#: Raised when run folders change so that earlier ones cannot be continued.
+FORMAT = 2
+
 #: What can be relied on in `run.json`.
 KEYS = {
     "name": str,
@@ -137,6 +140,7 @@ class Record:
     def summary(self) -> dict[str, Any]:
         """What `run.json` holds."""
         return {
+            "format": FORMAT,
             "name": self.plan.spec.name,
             "status": self.status,
             "hash": self.plan.hash,
@@ -190,6 +194,12 @@ def read_summary(folder: Path) -> dict[str, Any]:
         content = path.read_bytes()
     try:
         summary: dict[str, Any] = json.loads(content)
+        if (written := summary.get("format", 1)) != FORMAT and isinstance(written, int):
+            raise StorageFailed(
+                f"{path}: the run was started by another version of ebmkit, with run folders of format {written}, but "
+                f"this version reads format {FORMAT}",
+                help="use the version that is named in its lock.yaml, or run its spec.yaml again",
+            )
         wrong = [key for key, kind in KEYS.items() if not isinstance(summary.get(key), kind)]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: not what ebmkit writes")
