@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
@@ -10,7 +11,7 @@ from torch import Generator, Tensor, nn
 from ebmkit.chains.energy import frozen
 from ebmkit.chains.warmup import warm_up
 from ebmkit.contracts.draws import Draws
-from ebmkit.contracts.kinds import Sampler
+from ebmkit.contracts.kinds import Sampler, StepInfo
 
 
 def run_chains(
@@ -36,8 +37,7 @@ def run_chains(
         state = sampler.init(energy, x.detach(), rng)
         if warmup:
             state, tried = warm_up(sampler, energy, state, rng, warmup, on_step)
-            tuning = {"step_size": state.step_size, "step_sizes": tried}
-            tuning |= {"inverse_mass": state.mass.inverse} if "mass" in sampler.tunes() else {}
+            tuning = _tuning(sampler, state, tried)
         for _ in range(burn_in):
             state, _ = sampler.step(energy, state, rng)
             if on_step:
@@ -51,15 +51,33 @@ def run_chains(
                 if on_step:
                     on_step()
             kept.append(state.x.detach())
-            seen["energy"].append(infos[0].energy)  # at the start of the step, which is the previous draw
-            seen["acceptance"].append(_mean([info.acceptance for info in infos]))
-            seen["divergence"].append(_mean([info.divergence for info in infos]))
+            for name, value in _seen(infos).items():
+                seen[name].append(value)
         evaluations = energy.evaluations - before
-        if seen["energy"][0] is not None:
+        if seen["energy"][0] is not None:  # each is that of the previous draw
             seen["energy"] = [*seen["energy"][1:], energy(state.x)]
+    return Draws(torch.stack(kept, 1), _by_chain(seen), evaluations, tuning)
+
+
+def _tuning(sampler: Sampler, state: Any, tried: Tensor) -> dict[str, Tensor]:
+    """What the warm-up found, and the step sizes that it tried."""
+    mass = {"inverse_mass": state.mass.inverse} if "mass" in sampler.tunes() else {}
+    return {"step_size": state.step_size, "step_sizes": tried, **mass}
+
+
+def _seen(infos: list[StepInfo]) -> dict[str, Tensor | None]:
+    """The energy before the steps of one draw, and the means of acceptance and divergence over them."""
+    return {
+        "energy": infos[0].energy,
+        "acceptance": _mean([info.acceptance for info in infos]),
+        "divergence": _mean([info.divergence for info in infos]),
+    }
+
+
+def _by_chain(seen: dict[str, list[Tensor | None]]) -> dict[str, Tensor]:
+    """`(chains, draws)` of everything that the sampler reports."""
     known = {name: [value for value in values if value is not None] for name, values in seen.items()}
-    by_chain = {name: torch.stack(values, 1) for name, values in known.items() if values}
-    return Draws(torch.stack(kept, 1), by_chain, evaluations, tuning)
+    return {name: torch.stack(values, 1) for name, values in known.items() if values}
 
 
 def _mean(values: list[Tensor | None]) -> Tensor | None:

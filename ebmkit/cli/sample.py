@@ -104,11 +104,7 @@ def command(
     changes = {"-n": ("samples", count), "--seed": ("seed", seed)} if out is None else {}
     flags = [Source(flag, f"{key}={value}") for flag, (key, value) in changes.items() if value is not None]
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, [*sets, *flags], unsets, plugins)
-    experiment = None
-    if folder and (sets or unsets):
-        as_run = load_plan(str(folder / "resolved.yaml"), [], (), plugins)
-        _check_changes(folder, plan, as_run)
-        experiment = as_run.hash
+    experiment = _check_changes(folder, plan, plugins) if folder and (sets or unsets) else None
     if not folder and plan.spec.train:
         raise click.UsageError(f"{target} must be trained first: 'ebmkit run {target}', then sample its run folder")
     if out is None:
@@ -226,14 +222,16 @@ def _write(
         _keep(view, x, f"{count:,} samples", out, plot, picture, say)
 
 
-def _check_changes(folder: Path, plan: Plan, as_run: Plan) -> None:
-    """For a run, only the way samples are drawn may change."""
+def _check_changes(folder: Path, plan: Plan, plugins: tuple[str, ...]) -> str:
+    """For a run, only the way samples are drawn may change. Returns the hash of the plan as it was run."""
+    as_run = load_plan(str(folder / "resolved.yaml"), [], (), plugins)
     kept = [key for key in {**plan.resolved, **as_run.resolved} if key not in DRAWING]
     if changed := [key for key in kept if plan.resolved.get(key) != as_run.resolved.get(key)]:
         raise click.UsageError(
             f"{folder} was run with another '{changed[0]}'; for a run, --set and --unset may only change "
             f"{', '.join(DRAWING)}"
         )
+    return as_run.hash
 
 
 def _check_label(view: RunView, label: int | None) -> None:
