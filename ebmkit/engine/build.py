@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
 import torch
 from torch import nn
 
 from ebmkit.chains.compiled import compile_energy
 from ebmkit.components.noise.nets.snapshot import SnapshotDensity
+from ebmkit.contracts.built import check_type
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.contracts.setting import Setting
@@ -20,11 +19,8 @@ from ebmkit.engine.process import find_device, fitting_precision, insist_on_dete
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import ComponentFailed
-from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
 from ebmkit.registry.abilities import broken_promises
-
-P = TypeVar("P")
 
 
 def build(plan: Plan, *, stand_in: bool = False) -> Parts:
@@ -66,7 +62,7 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
 
 def _model(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dtype) -> nn.Module:
     with ErrorSite(plan, ("model",)), seeded(streams, "model"):
-        built = _promised(plan, ("model",), plan.spec.model.build(plan.event), nn.Module)
+        built = plan.spec.model.build(plan.event)
         _check_abilities(plan, built)
         return built.to(device, dtype)
 
@@ -83,8 +79,7 @@ def _check_abilities(plan: Plan, module: nn.Module) -> None:
 
 def _starts(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dtype) -> Starts:
     with ErrorSite(plan, ("init",)), seeded(streams, "init"):
-        built = plan.spec.init.build(plan.event)
-        return _promised(plan, ("init",), built, Starts).to(device, dtype)  # type: ignore[type-abstract]
+        return plan.spec.init.build(plan.event).to(device, dtype)
 
 
 def _prepare(plan: Plan, setting: Setting, starts: Starts) -> None:
@@ -111,7 +106,8 @@ def _extras(
         extras = objective.extras(plan.event, setting.data)
         if extras is None:
             return None
-        prepare_modules(_promised(plan, ("objective",), extras, nn.Module, "extras"), setting)
+        check_type(extras, nn.Module, "extras")
+        prepare_modules(extras, setting)
         return extras.to(device, dtype)
 
 
@@ -125,7 +121,7 @@ def _optimizers(plan: Plan, model: nn.Module, extras: nn.Module | None) -> tuple
     for index, stage in enumerate(spec.stages):
         path = (*spec.stage_path(index), "optimizer")
         with ErrorSite(plan, path):
-            optimizers.append(_promised(plan, path, stage.optimizer.build(learnt), torch.optim.Optimizer))
+            optimizers.append(stage.optimizer.build(learnt))
     return tuple(optimizers)
 
 
@@ -134,14 +130,3 @@ def _compile(model: nn.Module, mean: RunningMean | None, extras: nn.Module | Non
     for network in (model, mean.module if mean else None, *copies):
         if network is not None:
             compile_energy(network)
-
-
-def _promised(plan: Plan, path: Path, built: Any, kind: type[P], method: str = "build") -> P:
-    """What a component built, if it is what its kind promises; the blame is its line's otherwise."""
-    if isinstance(built, kind):
-        return built
-    raise ComponentFailed(
-        f"{label_at(plan, path)}: '{method}' returned an object of type {type(built).__name__}, "
-        f"but an instance of {kind.__name__} is expected",
-        plan.place(path),
-    )

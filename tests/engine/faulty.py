@@ -129,6 +129,51 @@ class Listed(Init):
         return [event]
 
 
+@component("modular")
+class Modular(Noise):
+    """Builds a module that is no density."""
+
+    def build(self, event, data):
+        return torch.nn.Identity()
+
+
+@component("pointless")
+class Pointless(Noise):
+    """Builds a module that is no conditional density."""
+
+    offers: ClassVar[frozenset[str]] = frozenset({"conditional", "normalised"})
+
+    def build(self, event, data):
+        return torch.nn.Identity()
+
+
+@component("bare")
+class Bare(Model):
+    """Builds a function."""
+
+    def build(self, event):
+        return lambda x: x
+
+
+@component("lazy")
+class Lazy(Optimizer):
+    """Builds nothing."""
+
+    def build(self, parameters):
+        return None
+
+
+@component("spare")
+class Spare(Objective):
+    """Has extras that are no module."""
+
+    def extras(self, event, data):
+        return [data]
+
+    def loss(self, model, batch, context):
+        raise AssertionError("it is refused before it trains")
+
+
 @component("picky")
 class Picky(Noise):
     """Refuses the run that it is prepared for, and writes down what it saw of it."""

@@ -83,13 +83,48 @@ def test_what_cannot_be_built_is_named_at_its_line_and_writes_nothing(
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_component_that_builds_something_else_than_its_kind_promises_is_blamed(small, plan_of):
-    small["init"] = "faulty.listed"
+@pytest.mark.parametrize(
+    ("section", "component", "who", "built", "promised"),
+    [
+        ("init", "faulty.listed", "init 'faulty.listed'", "list", "Starts"),
+        ("init", {"use": "replay", "restart": "faulty.listed"}, "init 'faulty.listed'", "list", "Starts"),
+        ("objective", {"use": "mle", "init": "faulty.listed"}, "init 'faulty.listed'", "list", "Starts"),
+        ("objective", {"use": "nce", "noise": "faulty.modular"}, "noise 'faulty.modular'", "Identity", "Density"),
+        (
+            "objective",
+            {"use": "conditional_nce", "noise": "faulty.pointless"},
+            "noise 'faulty.pointless'",
+            "Identity",
+            "ConditionalDensity",
+        ),
+        ("model", "faulty.bare", "model 'faulty.bare'", "function", "Module"),
+        (
+            "model",
+            {"use": "sum", "components": ["mlp", "faulty.bare"]},
+            "model 'faulty.bare'",
+            "function",
+            "Module",
+        ),
+        ("train", {"steps": 1, "optimizer": "faulty.lazy"}, "optimizer 'faulty.lazy'", "NoneType", "Optimizer"),
+    ],
+)
+def test_a_component_that_builds_another_type_is_named_at_its_line(
+    small, plan_of, section, component, who, built, promised
+):
+    small[section] = component
     with pytest.raises(ComponentFailed) as caught:
         build(plan_of(small))
-    said = "init 'faulty.listed': 'build' returned an object of type list, but an instance of Starts is expected"
-    assert caught.value.message == said
-    assert "faulty.listed" in caught.value.place.source.line(caught.value.place.line)
+    expected = f"'build' returned an object of type {built}, but an instance of {promised} is expected"
+    assert caught.value.message == f"{who}: {expected}"
+    assert "faulty." in caught.value.place.source.line(caught.value.place.line)
+
+
+def test_extras_of_another_type_are_an_error_of_the_objective(small, plan_of):
+    small["objective"] = "faulty.spare"
+    with pytest.raises(ComponentFailed) as caught:
+        build(plan_of(small))
+    expected = "'extras' returned an object of type list, but an instance of Module is expected"
+    assert caught.value.message == f"objective 'faulty.spare': {expected}"
 
 
 def test_a_component_learns_once_what_the_run_is_about_and_may_refuse_it(small, plan_of, diary):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.contracts.component import Component
+from ebmkit.contracts.built import Builder
 from ebmkit.contracts.states import Event
 
 if TYPE_CHECKING:
     from ebmkit.contracts.modules.starts import Starts
 
 
-class Init(Component, ABC):
+class Init(Builder, ABC):
     """Starting points of chains: noise, data points, or the end points of earlier chains."""
 
     component_kind: ClassVar[str] = "init"
@@ -22,6 +22,11 @@ class Init(Component, ABC):
     def capacity(self) -> int | None:
         """The maximum number of simultaneous chains, or None for any number."""
         return None
+
+    def builds(self) -> type:
+        from ebmkit.contracts.modules.starts import Starts
+
+        return Starts
 
     @abstractmethod
     def build(self, event: Event) -> Starts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.contracts.component import Component
+from ebmkit.contracts.built import Builder
 from ebmkit.contracts.kinds.schedule import Schedule
 from ebmkit.contracts.states import Event, Space
 from ebmkit.contracts.traits import ModelTraits
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-class Model(Component, ABC):
+class Model(Builder, ABC):
     """An energy function, low for likely states: `p(x) = exp(-E(x)) / Z`.
 
     `build` returns a torch module whose forward maps `(B, *event) -> (B,)`. `offers` announces the further abilities of
@@ -44,6 +44,11 @@ class Model(Component, ABC):
     def event(self) -> Event | None:
         """The shape fixed by the parameters, or None for a model that takes the shape of its data."""
         return None
+
+    def builds(self) -> type:
+        from torch import nn
+
+        return nn.Module
 
     @abstractmethod
     def build(self, event: Event) -> nn.Module:

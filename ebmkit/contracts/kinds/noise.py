@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.contracts.component import Component
+from ebmkit.contracts.built import Builder
 from ebmkit.contracts.states import Event, Space
 from ebmkit.contracts.traits import NoiseTraits
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NOISE_OFFERS = frozenset({"density", "normalised", "learnable", "conditional"})
 
 
-class Noise(Component, ABC):
+class Noise(Builder, ABC):
     """A noise distribution to contrast data with, which can be evaluated and sampled.
 
     `offers` announces the abilities of the module that `build` returns:
@@ -42,6 +42,12 @@ class Noise(Component, ABC):
     def event(self) -> Event | None:
         """The shape fixed by the parameters, or None for noise that takes the shape of the data."""
         return None
+
+    def builds(self) -> type:
+        from ebmkit.contracts.modules.conditional_density import ConditionalDensity
+        from ebmkit.contracts.modules.density import Density
+
+        return ConditionalDensity if "conditional" in self.traits().offers else Density
 
     @abstractmethod
     def build(self, event: Event, data: Tensor) -> Density | ConditionalDensity:

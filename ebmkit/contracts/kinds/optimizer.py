@@ -6,16 +6,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.contracts.component import Component
+from ebmkit.contracts.built import Builder
 
 if TYPE_CHECKING:
     import torch
 
 
-class Optimizer(Component, ABC):
+class Optimizer(Builder, ABC):
     """A gradient-based optimisation algorithm."""
 
     component_kind: ClassVar[str] = "optimizer"
+
+    def builds(self) -> type:
+        import torch
+
+        return torch.optim.Optimizer
 
     @abstractmethod
     def build(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:

@@ -1,0 +1,50 @@
+"""Kinds whose components build an object, and the check that it is of the promised type."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from ebmkit.contracts.component import Component
+
+
+class WrongType(TypeError):
+    """A method of a component returned an object of another type than its kind promises."""
+
+
+class Builder(Component, ABC):
+    """The base class of kinds with a method `build`.
+
+    The type of what it returns is checked in every call, also in those of other components: an objective builds its
+    noise itself. The error is raised in a method of the component at fault, and so reported at the line of that one.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "build" in vars(cls):
+            setattr(cls, "build", _checked(vars(cls)["build"]))  # noqa: B010  # mypy forbids assigning to a method
+
+    @abstractmethod
+    def builds(self) -> type:
+        """The type that is promised."""
+
+
+def check_type(built: Any, promised: type, method: str) -> None:
+    """Raise `WrongType` unless `built` is an instance of `promised`."""
+    if not isinstance(built, promised):
+        raise WrongType(
+            f"'{method}' returned an object of type {type(built).__name__}, "
+            f"but an instance of {promised.__name__} is expected"
+        )
+
+
+def _checked(build: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(build)
+    def build_and_check(self: Builder, *args: Any, **kwargs: Any) -> Any:
+        built = build(self, *args, **kwargs)
+        check_type(built, self.builds(), "build")
+        return built
+
+    return build_and_check
