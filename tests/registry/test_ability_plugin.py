@@ -116,9 +116,9 @@ def test_a_heated_energy_binds_the_temperature_or_refuses():
 
 
 def test_an_ability_is_a_protocol_that_was_declared():
-    with pytest.raises(TypeError, match=r"an ability is a typing\.Protocol"):
+    with pytest.raises(TypeError, match=r"an ability must be a typing\.Protocol"):
         ability("wings")(type("Wings", (), {}))
-    with pytest.raises(TypeError, match="is no ability"):
+    with pytest.raises(TypeError, match="is not an ability"):
         Energy(torch.nn.Identity()).ask(int)
 
 
