@@ -131,7 +131,7 @@ def test_a_picture_is_drawn_and_not_overwritten():
         (["bare.yaml", "--set", "data.sise=3"], "size"),
         (["bare.yaml", "--unset", "data"], "data"),
         (["bare.yaml", "--unset", "data", "--set", "model={use: gaussian, mean: [0, 0]}"], "has no 'data:'"),
-        (["bare.yaml", "--set", "data={use: npz, path: same.npz}"], "all training points are the same"),
+        (["bare.yaml", "--set", "data={use: npz, path: same.npz}"], "all training points are equal"),
         (["bare.yaml", "--set", "data={use: npz, path: broken.npz}"], "not finite"),
     ],
 )

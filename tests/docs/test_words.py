@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 ROOMS = (
     *("errors", "contracts", "storage", "diagnostics", "chains", "maths", "language", "report", "suggest", "cli"),
     "components/samplers",
+    *("components/objectives", "components/metrics", "components/schedules", "components/bregman"),
+    *("components/features", "components/optimizers", "components/trackers"),
 )
 #: Files of these rooms that wait for their turn.
 NOT_YET = {"ebmkit/language/check.py"}

@@ -1,1 +1,1 @@
-"""Convex generators of ratio matching: one a file."""
+"""Bregman generators of ratio matching: one per file."""

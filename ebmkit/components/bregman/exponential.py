@@ -12,22 +12,22 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: `exp(-BEYOND)` and its product with any ratio below are zero in every precision.
+#: `exp(-BEYOND)` and its product with any smaller ratio are zero in every precision.
 BEYOND = 1000.0
 
 
 @component("exponential")
 class Exponential(Bregman):
-    """The generator of an exponential of the ratio itself, not of its logarithm.
+    """Exponential generator: psi is an exponential of the ratio itself, not of its logarithm.
 
         psi(u) = exp(rate u)
         S0(u) = (rate u - 1) exp(rate u),    S1(u) = rate exp(rate u)
 
-    With a negative rate large ratios no longer count, and their gradient vanishes. A positive rate overflows float32
-    as soon as rate u exceeds 88, so as soon as a single log u exceeds 4.5, and the run stops.
+    With a negative rate large ratios have no weight, and their gradient vanishes. A positive rate overflows float32
+    if rate u exceeds 88, for rate 1 as soon as a single log u exceeds 4.5, and the run stops.
 
     Parameters:
-        rate: any number but 0.
+        rate: any number except 0.
 
     Reference: Gutmann and Hirayama, arXiv:1202.3727; Xu, thesis, Tsinghua 2022, section 4.2.
 
@@ -38,7 +38,7 @@ class Exponential(Bregman):
 
     def __post_init__(self) -> None:
         if self.rate == 0:
-            raise ValueError("'rate' is 0, and a constant is not strictly convex")
+            raise ValueError("'rate' is 0, but a constant is not strictly convex: give another rate")
 
     def psi(self, u: Tensor) -> Tensor:
         return torch.exp(self.rate * u)
@@ -52,8 +52,8 @@ class Exponential(Bregman):
         return self.rate * (self.rate * self._seen(log_u).exp()).exp()
 
     def _seen(self, log_u: Tensor) -> Tensor:
-        """The log ratio; with a negative rate up to where S0, S1 and their slopes are zero to the last bit.
+        """The log ratio; with a negative rate clamped to where S0, S1 and their slopes underflow to zero.
 
-        Beyond it autograd would multiply that zero with an infinite u.
+        Beyond it autograd would multiply that zero by an infinite u.
         """
         return log_u.clamp(max=log(BEYOND / -self.rate)) if self.rate < 0 else log_u

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @component("hellinger")
 class Hellinger(Bregman):
-    """The generator of square roots, which treats large and small ratios alike.
+    """Hellinger generator: square roots of the ratio, which treat large and small ratios symmetrically.
 
         psi(u) = -2 sqrt(u)
         S0(u) = sqrt(u),    S1(u) = -1 / sqrt(u)
 
-    At the best log Z the loss is twice the geometric mean of E_noise sqrt(u) and E_data 1/sqrt(u).
+    At the optimal log Z the loss is twice the geometric mean of E_noise sqrt(u) and E_data 1/sqrt(u).
 
     Reference: Uehara, Matsuda and Komaki, "Analysis of noise contrastive estimation from the perspective of asymptotic
     variance", arXiv:1808.07983; Gutmann and Hirayama, arXiv:1202.3727.

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @component("itakura_saito")
 class ItakuraSaito(Bregman):
-    """The generator that knows no scale: the divergence of two ratios depends on their quotient alone.
+    """Itakura-Saito generator: scale-invariant, the divergence of two ratios depends on their quotient only.
 
         psi(u) = -log u
         S0(u) = log u - 1,    S1(u) = -1 / u
 
-    S1 grows with the inverse of the ratio: data that the model finds unlikely pull hard.
+    S1 grows as the inverse of the ratio: data that are unlikely under the model have a large gradient.
 
     Reference: Itakura and Saito, "Analysis synthesis telephony based on the maximum likelihood method", ICA 1968;
     Gutmann and Hirayama, arXiv:1202.3727.

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @component("kl")
 class KullbackLeibler(Bregman):
-    """The generator with which ratio matching is maximum likelihood, its normaliser estimated by importance sampling.
+    """Kullback-Leibler generator: maximum likelihood with a normaliser estimated by importance sampling.
 
         psi(u) = u log u
         S0(u) = u,    S1(u) = 1 + log u
 
-    S0 grows with the ratio itself: a few noise samples that the model finds far likelier than the noise does outweigh
-    all others.
+    S0 grows as the ratio itself: a few noise samples that are far more likely under the model than under the noise
+    dominate all others.
 
     Reference: Gutmann and Hirayama, "Bregman divergence as general framework to estimate unnormalized statistical
     models", arXiv:1202.3727.

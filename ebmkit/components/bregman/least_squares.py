@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @component("least_squares")
 class LeastSquares(Bregman):
-    """The generator that fits the ratio by least squares under the noise.
+    """Least-squares generator (LSIF): fits the ratio by least squares under the noise.
 
         psi(u) = u^2 / 2
         S0(u) = u^2 / 2,    S1(u) = u
 
-    S0 grows with the square of the ratio, so that the noise has to be at least as wide as the data.
+    S0 grows as the square of the ratio, so that the noise must be at least as wide as the data.
 
     Reference: Kanamori, Hido and Sugiyama, "A least-squares approach to direct importance estimation", JMLR 10, 2009;
     Gutmann and Hirayama, arXiv:1202.3727.

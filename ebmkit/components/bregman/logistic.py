@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @component("logistic")
 class Logistic(Bregman):
-    """The generator with which Bregman ratio matching is noise-contrastive estimation.
+    """Logistic generator: Bregman ratio matching becomes noise-contrastive estimation.
 
         psi(u) = u log u - (r + u) log(r + u) + r log r
         S0(u) = r log(1 + u/r),    S1(u) = -log(1 + r/u)
 
-    The constant r log r moves no gradient; it makes psi(0) = 0, so that the loss is that of `nce` to the last digit.
+    The constant r log r has no gradient; it makes psi(0) = 0, so that the loss equals that of `nce` to the last digit.
 
     Parameters:
-        noise_ratio: r, the weight of the noise against the data; `nce` with the same `noise_ratio` is the same loss.
+        noise_ratio: r, weight of the noise relative to the data; `nce` with the same `noise_ratio` is the same loss.
 
     Reference: Gutmann and Hirayama, arXiv:1202.3727; Xu, thesis, Tsinghua 2022, section 4.2.
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @component("power")
 class Power(Bregman):
-    """The beta family, which leads from `kl` (beta = 0) to twice `least_squares` (beta = 1).
+    """Power (beta) divergence generator: robust, from `kl` (beta = 0) to twice `least_squares` (beta = 1).
 
         psi(u) = (u^(1 + beta) - u) / beta
         S0(u) = u^(1 + beta),    S1(u) = ((1 + beta) u^beta - 1) / beta
 
-    The larger beta is, the less do data count that the model finds unlikely: outliers are ignored.
+    The larger beta is, the lower the weight of data that are unlikely under the model: outliers are ignored.
 
     Parameters:
-        beta: above 0.
+        beta: any positive number.
 
     Reference: Basu et al., "Robust and efficient estimation by minimising a density power divergence", Biometrika 85,
     1998; Gutmann and Hirayama, arXiv:1202.3727.
@@ -41,5 +41,5 @@ class Power(Bregman):
         return ((1 + self.beta) * log_u).exp()
 
     def s1(self, log_u: Tensor) -> Tensor:
-        # Written with expm1, because a small beta would leave nothing of the difference.
+        # With expm1, because the difference would cancel for a small beta.
         return 1 + (1 + self.beta) / self.beta * torch.expm1(self.beta * log_u)

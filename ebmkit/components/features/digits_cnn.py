@@ -1,4 +1,4 @@
-"""Features of small digits."""
+"""Features of small images of digits."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
     from ebmkit.components.models.nets.conv_classifier import ConvClassifierEnergy
 
-#: Images at a time.
+#: Images per batch.
 ROWS = 4096
 
 
 class DigitsCNN(Extractor):
-    """The 64 units in front of the last layer of a convolutional classifier of `digits`, images of 1 x 8 x 8.
+    """The 64 units before the last layer of a convolutional classifier of `digits`, images of 1 x 8 x 8.
 
-    ebmkit trains it, offline and in seconds, from the packaged spec `features/digits-cnn` and keeps it (see
-    `engine/trained.py`). One machine makes the same bits every time; another processor or version of torch rounds
-    otherwise, so figures from different machines differ in their last digits, as all trained networks do. It computes
-    on the CPU, whatever the device of the run: a thousand images take milliseconds, and the figures do not depend on
+    ebmkit trains it, offline and in seconds, from the packaged spec `features/digits-cnn` and stores it (see
+    `engine/trained.py`). One machine gives the same bits every time; another processor or version of torch rounds
+    differently, so values from different machines differ in their last digits, as for all trained networks. It runs on
+    the CPU, regardless of the device of the run: a thousand images take milliseconds, and the values do not depend on
     the device.
 
-    It has learnt from noisy images to tell digits, so that it hardly notices noise of a standard deviation below 0.2
-    (pixels go from -1 to 1).
+    It was trained to classify noisy images, so that it is insensitive to noise of a standard deviation below 0.2
+    (pixels range from -1 to 1).
     """
 
     facts: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     def refusal(self, event: Event) -> str | None:
-        return None if event == (1, 8, 8) else f"know images of shape (1, 8, 8), and a state has shape {event}"
+        return None if event == (1, 8, 8) else f"are for images of shape (1, 8, 8), but a state has shape {event}"
 
     def load(self, trained: Callable[[str], Trained]) -> Features:
         made = trained("features/digits-cnn")

@@ -1,1 +1,1 @@
-"""Measurements of a run: one a file."""
+"""Measurements of a run: one metric per file."""

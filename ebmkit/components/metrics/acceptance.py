@@ -1,4 +1,4 @@
-"""How often chains accept what they propose."""
+"""The acceptance rate of chains."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @component("acceptance")
 class Acceptance(Metric):
-    """The probability with which chains that draw samples accept a proposal, averaged over all steps.
+    """Acceptance rate: the mean acceptance probability of the chains that draw samples, over all steps.
 
         acceptance = E[1/K sum_{l < K} min(1, a_l)]
 
-    High-dimensional targets are best explored at 0.234 by `metropolis`, where much more means steps that are too small
-    and much less means steps that are too large. Samplers that never refuse have no acceptance.
+    High-dimensional targets are explored best at 0.234 by `metropolis`; a much higher rate means that steps are too
+    small, a much lower one that they are too large. Samplers without rejection have no acceptance rate.
 
     Parameters:
-        samples: chains to average over; where other metrics draw more, over all of them.
-        every: measure after each so many training steps, not only at the end.
+        samples: number of chains to average over; if other metrics draw more, all of them are used.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Roberts, Gelman and Gilks, "Weak convergence and optimal scaling of random walk Metropolis algorithms",
     Ann. Appl. Probab. 7, 1997.

@@ -1,4 +1,4 @@
-"""How often a classifier is right."""
+"""Classification accuracy."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @component("accuracy")
 class Accuracy(Metric):
-    """The share of held-out points whose likeliest class is their label.
+    """Classification accuracy: the share of held-out points whose most likely class is their label.
 
         accuracy = mean over test of [argmax_y p(y | x) = label]
 
-    `accuracy_train` is that of the training points: how much larger it is says how much was learnt by heart.
+    `accuracy_train` is that of the training points: the difference measures overfitting.
 
     Parameters:
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Grathwohl et al., arXiv:1912.03263, section 5.1.
 

@@ -1,4 +1,4 @@
-"""Whether a classifier knows how sure it may be."""
+"""The calibration of a classifier."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @component("calibration")
 class Calibration(Metric):
-    """The expected calibration error: how far confidence is from accuracy, in bins of equal confidence.
+    """Expected calibration error: mean difference of confidence and accuracy over bins of confidence.
 
         ece = sum_b (n_b / n) |accuracy in b - mean confidence in b|,    confidence = max_y p(y | x)
 
-    Zero if, of the held-out points that are given their class with probability p, a share p is right. `confidence` is
-    the mean over all: above the accuracy, the classifier is too sure.
+    Zero if, among held-out points classified with probability p, a share p is correct. `confidence` is the mean over
+    all points: above the accuracy, the classifier is overconfident.
 
     Parameters:
         bins: number of bins between 0 and 1.
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Guo et al., "On calibration of modern neural networks", arXiv:1706.04599.
 
@@ -43,6 +43,6 @@ class Calibration(Metric):
         test = classified(view, "test")
         confidence = test.confidence.cpu().double()
         surplus = (test.guess == test.label).cpu().double() - confidence
-        which = (confidence * self.bins).long().clamp(max=self.bins - 1)  # a confidence of 1 is in the last
+        which = (confidence * self.bins).long().clamp(max=self.bins - 1)  # a confidence of 1 belongs to the last bin
         summed = confidence.new_zeros(self.bins).index_add(0, which, surplus)
         return {"ece": float(summed.abs().sum()) / len(surplus), "confidence": float(confidence.mean())}

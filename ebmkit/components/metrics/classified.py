@@ -1,4 +1,4 @@
-"""What a classifier says of data, beside their labels."""
+"""Predictions of a classifier together with the labels of data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from ebmkit.contracts.kinds.data import Split
     from ebmkit.contracts.view import View
 
-#: Points at a time.
+#: Points per batch.
 ROWS = 4096
 
 
 class Classified(NamedTuple):
-    """The class that each point is given, the probability p(y | x) of that class, and the true one; each `(N,)`."""
+    """The predicted class of each point, its probability p(y | x), and the true class; each `(N,)`."""
 
     guess: Tensor
     confidence: Tensor
@@ -31,11 +31,11 @@ def classified(view: View, split: Split) -> Classified:
 
     points, labels = view.data(split), view.labels(split)
     if points is None or labels is None:
-        raise ValueError("to be right or wrong takes data with labels")
+        raise ValueError("the accuracy of a classifier needs data with labels")
     module, device, dtype = view.module, view.device, view.dtype
     with frozen(module), torch.no_grad():
         blocks = [cast("Classifying", module).logits(x.to(device, dtype)) for x in torch.split(points, ROWS)]
     confidence, guess = torch.cat(blocks).softmax(1).max(1)
     if bool(confidence.isnan().any()):
-        raise ValueError("some logits are not finite: whatever class comes out of them says nothing")
+        raise ValueError("some logits are not finite, so that the predicted classes are meaningless")
     return Classified(guess, confidence, labels.to(device))

@@ -1,4 +1,4 @@
-"""How well a model's score denoises."""
+"""Denoising with the model's score."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @component("denoising")
 class Denoising(Metric):
-    """How close Tweedie's formula, with the model's score, brings noisy held-out data to the clean ones.
+    """Denoising error: distance of clean held-out data from Tweedie's estimate with the model's score.
 
         y = x + sigma xi,    D(y) = y + sigma^2 s(y),    s = -dE/dx
         denoising_error = E |D(y) - x|^2 / d,    noise_error = E |y - x|^2 / d
         denoising_psnr  = 10 log10(range^2 / denoising_error)
 
-    The range is from the least to the largest coordinate of the held-out data. Where s is the score of the noisy data,
-    as `denoising_score_matching` with the same sigma learns it, D(y) is the mean of x given y, which no other estimate
-    beats. A model that is conditioned on noise is asked at the level or time at which noise / signal is sigma, which
-    has to be one of those that it was trained for, or lie between them; on a process in time
+    The range is from the smallest to the largest coordinate of the held-out data. If s is the score of the noisy data,
+    as learned by `denoising_score_matching` with the same sigma, D(y) is the mean of x given y, which is the optimal
+    estimate. A noise-conditional model is evaluated at the level or time at which noise / signal is sigma, which must
+    be one of those that it was trained for, or lie between them; for a process in time
 
         D(y) = y + sigma^2 signal s(signal y, t)
 
-    A model that takes labels is told those of the points.
+    A model that takes labels is given those of the points.
 
     Parameters:
-        sigma: standard deviation of the noise that is added.
-        every: measure after each so many training steps, not only at the end.
+        sigma: standard deviation of the added noise.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Efron, "Tweedie's formula and selection bias", JASA 106, 2011.
 
@@ -60,7 +60,7 @@ class Denoising(Metric):
     def measure(self, view: View) -> dict[str, float]:
         x = view.data("test")
         if x is None:
-            raise ValueError("there is nothing to denoise in a spec without data")
+            raise ValueError("denoising needs a spec with data")
         x = x.to(view.device)
         noisy = x.add(torch.empty_like(x).normal_(generator=view.rng), alpha=self.sigma)
         labels = view.labels("test") if view.schedule and view.spec.model.traits().labelled else None

@@ -1,4 +1,4 @@
-"""Energies of data against those of samples."""
+"""The difference of energies of data and samples."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @component("energy_gap")
 class EnergyGap(Metric):
-    """How much higher the model's energy is at held-out data than at its own samples; zero for a perfect model.
+    """Energy gap: mean energy of held-out data minus that of model samples; zero for a perfect model.
 
         energy_gap     = E_test[E(x)] - E_samples[E(x)]
         energy_overfit = E_test[E(x)] - E_train[E(x)]
 
-    A gap above zero means that chains find lower energies than the data have: the model has put mass elsewhere. Below
-    zero the chains have not come down to where the data are, or the sampler is too hot. An `energy_overfit` that grows
-    during training means that the model learns its training points by heart. The three means are reported as
-    `energy_test`, `energy_samples` and `energy_train`.
+    A gap above zero means that chains find lower energies than those of the data: the model has mass elsewhere. Below
+    zero, the chains have not reached the region of the data, or the temperature of the sampler is too high. An
+    `energy_overfit` that grows during training indicates overfitting. The three means are reported as `energy_test`,
+    `energy_samples` and `energy_train`.
 
     Parameters:
-        samples: model samples, and as many data points; all of the smaller split where there are fewer.
-        every: measure after each so many training steps, not only at the end.
+        samples: model samples, and as many data points; limited by the smaller split.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Nijkamp et al., "On the anatomy of MCMC-based maximum likelihood learning", arXiv:1903.12370.
 

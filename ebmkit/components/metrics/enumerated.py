@@ -1,4 +1,4 @@
-"""The exact law of a discrete model with few units."""
+"""The exact distribution of a discrete model with few units."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def too_many(event: Event) -> str | None:
-    """Why the states cannot be enumerated, in words that follow a metric's name; None if they can."""
+    """Why the states cannot be enumerated, in words that follow the metric's name; None if they can."""
     if prod(event) <= ENUMERABLE:
         return None
-    return f"enumerates the states of at most {ENUMERABLE} units, and a state has {prod(event)}"
+    return f"enumerates the states of at most {ENUMERABLE} units, but a state has {prod(event)}"
 
 
 def probabilities(view: View) -> Tensor:
-    """The model's probability of every state by its number (see `ebmkit.maths.enumeration`), `(2^d,)`, on the host."""
+    """The model's probability of each state by its index (see `ebmkit.maths.enumeration`), `(2^d,)`, on the host."""
     from ebmkit.chains.energy import frozen
 
-    # On the CPU, because some devices have no float64.
+    # On the CPU, because some devices lack float64.
     module = copy.deepcopy(view.module).to("cpu", torch.float64)
     like = torch.empty(0, device="cpu", dtype=torch.float64)
     with frozen(module) as energy:

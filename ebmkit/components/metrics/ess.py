@@ -1,4 +1,4 @@
-"""How many independent draws would know as much."""
+"""The effective sample size."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @component("ess")
 class Ess(Metric):
-    """The effective number of draws of long chains, for the coordinate that has the fewest.
+    """Effective sample size of long chains (bulk and tail), for the coordinate with the smallest one.
 
         ess = S / (1 + 2 sum_t rho_t),    ess_per_evaluation = ess_bulk / (chains evaluations)
 
-    rho_t is the correlation of draws t apart, and S the number of all draws. `ess_bulk` is that of normal scores, for
-    means and medians; `ess_tail` is the smaller of those of `x <= q` at the 5 % and 95 % quantiles. Below a hundred a
-    chain they are hardly reliable. An evaluation is one energy of one chain, with or without its gradient; a sampler
-    that asks for none, as `exact` does, is charged one a draw. A coordinate that never moves is an error.
+    rho_t is the autocorrelation at lag t, and S the total number of draws. `ess_bulk` is that of normal scores, for
+    means and medians; `ess_tail` is the smaller of those of `x <= q` at the 5 % and 95 % quantiles. Below a hundred per
+    chain they are unreliable. An evaluation is one energy of one chain, with or without its gradient; a sampler without
+    evaluations, such as `exact`, counts as one per draw. A coordinate that never moves is an error.
 
     Parameters:
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and localization: an
     improved R-hat for assessing convergence of MCMC", Bayesian Anal. 16, 2021, arXiv:1903.08008.

@@ -22,32 +22,31 @@ if TYPE_CHECKING:
 
 @component("fid")
 class FID(Metric):
-    """How far samples are from held-out data in the features f of a named network, by Gaussians fitted to both.
+    """Frechet distance (FID) of samples from held-out data: between Gaussians fitted to features f of a network.
 
         fid = |m - m_0|^2 + tr(S + S_0 - 2 (S^1/2 S_0 S^1/2)^1/2),    f(samples) ~ (m, S),  f(held out) ~ (m_0, S_0)
 
-    The names of the results end in `@features/samples`, such as `fid@digits-cnn/1000`: figures with other features or
-    another number of samples cannot be compared, for the estimate is biased, and the more the fewer points there are.
-    So four sets of equally many points are held against one reference, which is all of the held-out points:
+    The names of the results end in `@features/samples`, such as `fid@digits-cnn/1000`: values with other features or
+    another number of samples are not comparable, since the estimate has a bias that grows as the number decreases.
+    Therefore four sets of equal size are compared with the same reference, all held-out points:
 
     `fid`           samples of the model
-    `fid_floor`     training points. A good model comes down to here. One that repeats its training points comes no
+    `fid_floor`     training points. A good model reaches this value. One that repeats its training points gets no
                     lower, as it would if these were the reference
     `fid_gaussian`  draws from the Gaussian with the mean and the covariance of the training pixels
     `fid_noise`     independent pixels with the mean and the standard deviation of all training pixels
 
-    `fid_points` says how many there are of each, and `fid_held_out` how many the reference has; that number may differ,
-    since it is the same in all four. Whatever is known of the features stands beside it, as `features_accuracy`.
+    `fid_points` is the size of each set, and `fid_held_out` that of the reference; it may differ, since it is the same
+    for all four. Known numbers about the features are reported as well, as `features_accuracy`.
 
-    The features `digits-cnn`, the 64 units in front of the last layer of a small convolutional classifier, are for
-    images like `digits` of 1 x 8 x 8 with pixels from -1 to 1. ebmkit trains them when they are first asked for, which
-    takes some seconds, and keeps them in the user's cache folder. They hardly notice noise of a standard deviation
-    below 0.2.
+    The features `digits-cnn`, the 64 units before the last layer of a small convolutional classifier, are for images
+    like `digits` of 1 x 8 x 8 with pixels from -1 to 1. ebmkit trains them on first use, which takes some seconds, and
+    stores them in the user's cache folder. They are insensitive to noise of a standard deviation below 0.2.
 
     Parameters:
-        features: the network that looks at the images.
-        samples: model samples, and as many points of each of the others; no more than there are training points.
-        every: measure after each so many training steps, not only at the end.
+        features: the feature network.
+        samples: number of model samples and of points in the other sets; at most the number of training points.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Heusel et al., "GANs trained by a two time-scale update rule converge to a local Nash equilibrium",
     arXiv:1706.08500; the bias: Chong and Forsyth, arXiv:1911.07023.
@@ -66,7 +65,7 @@ class FID(Metric):
 
     def refusal(self, question: Question) -> str | None:
         reason = find_extractor(self.features).refusal(question.event)
-        return reason and f"looks through the features '{self.features}', which {reason}"
+        return reason and f"uses the features '{self.features}', which {reason}"
 
     def results(self) -> tuple[str, ...]:
         facts = (f"features_{name}" for name in find_extractor(self.features).facts)
@@ -78,12 +77,12 @@ class FID(Metric):
         if test is None or train is None:
             raise ValueError("distances to data need a spec with data")
         if len(train) < self.samples:
-            raise ValueError(f"'samples' is {self.samples}, and there are {len(train)} training points to compare with")
+            raise ValueError(f"'samples' is {self.samples}, but there are only {len(train)} training points")
         samples = view.samples(self.samples)
-        n = len(samples)  # of long chains there may be fewer
+        n = len(samples)  # long chains may have fewer
         features, facts = find_extractor(self.features).load(view.trained)
         reference = fitted(features(test))
-        # At random, because files are often sorted by class.
+        # A random subset, because files are often sorted by class.
         rows = torch.randperm(len(train), generator=view.rng, device=samples.device)[:n]
         shown = (
             samples,
@@ -96,14 +95,14 @@ class FID(Metric):
 
 
 def _gaussian(train: Tensor, like: Tensor, rng: Generator) -> Tensor:
-    """Draws from the Gaussian that is fitted to the training points, as many as `like` has."""
+    """As many draws as `like` has, from the Gaussian fitted to the training points."""
     mean, root = fitted(train.flatten(1))
     xi = torch.empty(len(like), len(root), device=like.device, dtype=torch.float32).normal_(generator=rng)
     return (mean + xi.to(root) @ root).view(like.shape)
 
 
 def _noise(train: Tensor, like: Tensor, rng: Generator) -> Tensor:
-    """Independent pixels of one mean and one standard deviation."""
+    """Independent pixels with a common mean and standard deviation."""
     pixels = train.to("cpu", torch.float64)
     xi = torch.empty(like.shape, device=like.device, dtype=torch.float32).normal_(generator=rng)
     return pixels.mean() + pixels.std() * xi.to(pixels)

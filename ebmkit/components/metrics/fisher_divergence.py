@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 
     from ebmkit.contracts.view import View
 
-#: Levels that are looked at where the spec does not say how many.
+#: Number of levels evaluated if the spec gives none.
 LEVELS = 5
 
 
 @component("fisher_divergence")
 class FisherDivergence(Metric):
-    """How far the model's score is from that of a known model, where the known model's data are.
+    """Fisher divergence from a known model: expected squared error of the model's score on held-out data.
 
         fisher_divergence = 1/2 E_q |s(x) - d log q(x)/dx|^2
         fisher_relative   = E_q |s(x) - d log q(x)/dx|^2 / E_q |d log q(x)/dx|^2
 
-    over held-out data, which have to be drawn from the target q. A relative error of zero is perfect; a score of zero
-    everywhere has one.
+    over held-out data, which must be drawn from the target q. A relative error of zero is perfect; a score that is zero
+    everywhere has a relative error of one.
 
-    A model that is conditioned on noise has a score for each level, and q is then the target under that noise: its
-    score is known exactly, as -1/signal dE/dx of the target convolved with N(0, sigma^2 I) at x / signal, sigma = noise
-    / signal. Held-out data are noised afresh. `fisher_divergence` is the one at the least noise, `fisher_relative` the
-    largest of several levels, evenly over the schedule (over its list of levels, or over its times). At little noise
-    it is large in most networks: what they get wrong there is divided by sigma.
+    A noise-conditional model has a score for each level, and q is then the target under that noise: its score is known
+    exactly, as -1/signal dE/dx of the target convolved with N(0, sigma^2 I) at x / signal, sigma = noise / signal. New
+    noise is added to the held-out data. `fisher_divergence` is the one at the lowest noise, `fisher_relative` the
+    largest of several levels, evenly over the schedule (over its list of levels, or over its times). At low noise it is
+    large for most networks, because their errors are divided by sigma.
 
     Parameters:
-        target: what the data were drawn from: a model that knows itself under noise and whose parameters fix the shape
-            of a state.
-        levels: at how many levels a conditioned model is looked at. All are reported then, as `fisher_relative_1` at
-            the most noise, `fisher_relative_2` and so on to the least. null looks at five, and reports the largest.
-        every: measure after each so many training steps, not only at the end.
+        target: the distribution of the data: a model with known noised marginals whose parameters fix the shape of a
+            state.
+        levels: number of levels at which a conditioned model is evaluated. All are then reported, from
+            `fisher_relative_1` at the highest noise to the lowest. null evaluates five and reports the largest.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Hyvarinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005; Song et
     al., arXiv:2011.13456, section 3.3 (one at each level).
@@ -63,10 +63,10 @@ class FisherDivergence(Metric):
     def refusal(self, question: Question) -> str | None:
         event, model = question.event, question.model
         if self.levels is not None and model.schedule is None:
-            return "has 'levels', and the model is not conditioned on noise"
+            return "has 'levels', but the model is not conditioned on noise"
         sigmas = model.schedule if model.schedule and model.schedule.conditioning == "sigma" else None
         if sigmas and (self.levels or 1) > sigmas.count:
-            return f"looks at {self.levels} levels, and the model has {sigmas.count}"
+            return f"evaluates {self.levels} levels, but the model has {sigmas.count}"
         return other_score(model) or other_shape(self.target, event)
 
     def results(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class FisherDivergence(Metric):
     def measure(self, view: View) -> dict[str, float]:
         test = view.data("test")
         if test is None:
-            raise ValueError("a Fisher divergence is a mean over data, and there are none")
+            raise ValueError("a Fisher divergence needs a spec with data")
         x = test.to(view.device, view.dtype)
         target: Any = build_target(self.target, x)
         if view.schedule is None:
@@ -92,7 +92,7 @@ class FisherDivergence(Metric):
         }
 
     def _levels(self, schedule: Schedule) -> list[float]:
-        """From the most noise to the least; a single one is the least."""
+        """From the highest noise to the lowest; a single one is the lowest."""
         if schedule.conditioning == "sigma":
             return some_levels(schedule, self.levels or min(LEVELS, schedule.count))
         count = self.levels or LEVELS

@@ -1,4 +1,4 @@
-"""The norm of the gradient along chains."""
+"""The norm of the energy gradient along chains."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @component("gradient_magnitude")
 class GradientMagnitude(Metric):
-    """The mean norm v of the energy's gradient along the chains that draw samples; its growth announces divergence.
+    """Gradient magnitude v: the mean norm of the energy gradient along chains; its growth indicates divergence.
 
-        v = E[1/K sum_{l < K} |dE/dx(x_l)|],    x_0, ..., x_{K-1} where the K steps of a chain begin
+        v = E[1/K sum_{l < K} |dE/dx(x_l)|],    x_0, ..., x_{K-1} at the starts of the K steps of a chain
 
     `gradient_magnitude_first` and `gradient_magnitude_last` are the means at the first and the last of these points.
-    The chains are those of the spec's `sampler:`; without one they go on from where the objective's chains are, and v
-    is that of training.
+    The chains are those of the spec's `sampler:`; without one they continue the objective's chains, and v is that of
+    training.
 
     Parameters:
-        samples: chains to average over; where other metrics draw more, over all of them.
-        every: measure after each so many training steps, not only at the end.
+        samples: number of chains to average over; if other metrics draw more, all of them are used.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Xu, "Self-adapting noise-contrastive estimation for energy-based models", thesis, Tsinghua 2022, section
     3.2.2 and figures 3.2 and 3.3.

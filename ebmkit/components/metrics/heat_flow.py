@@ -1,4 +1,4 @@
-"""How fast two models forget what tells them apart."""
+"""De Bruijn's identity for two models under growing noise."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
     from ebmkit.contracts.view import View
 
-#: Half of the difference in time by which the slope is measured, as a share of the time.
+#: Half of the time difference used for the slope, as a fraction of the time.
 SHARE = 1e-3
-#: Draws of the noised models that show where their mass is.
+#: Draws of the noised models that locate their mass.
 SCOUTS = 2_000
-#: Of the normalisers: slopes are small differences.
+#: Error of the normalisers: slopes are small differences.
 TOLERANCE = 1e-9
 
 
 @component("heat_flow")
 class HeatFlow(Metric):
-    """The Fisher divergence as the speed at which noise lowers the Kullback-Leibler divergence.
+    """Fisher divergence as the rate at which noise lowers the Kullback-Leibler divergence of model and target.
 
         d/dt KL(p_t || q_t) = -1/2 E_{p_t} |d log p_t/dx - d log q_t/dx|^2,    p_t = p * N(0, t I),  q_t = q * N(0, t I)
 
     p is the target and q the model of the run. `kl_slope` is the left side, by central differences of integrals on a
-    grid, `half_fisher` the right one without its sign, and `heat_flow_ratio` = -kl_slope / half_fisher is one. The
-    document gives the factor as 2 with a Fisher divergence that it halves elsewhere; the 1/2 here goes with the whole
+    grid, `half_fisher` the right side without its sign, and `heat_flow_ratio` = -kl_slope / half_fisher is one. The
+    document has a factor of 2 with a Fisher divergence that it halves elsewhere; the 1/2 here belongs to the whole
     expectation.
 
     Parameters:
-        target: p, a model with noised marginals and exact draws whose parameters fix the shape of a state, other than
-            the run's own.
+        target: p, a model with noised marginals and exact draws whose parameters fix the shape of a state, different
+            from the model of the run.
         time: t, the variance of the noise.
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Lyu, "Interpretation and generalization of score matching", UAI 2009.
 
@@ -63,7 +63,7 @@ class HeatFlow(Metric):
     def refusal(self, question: Question) -> str | None:
         event = question.event
         if prod(event) > 2:
-            return f"integrates over one or two coordinates, and a state has {prod(event)}"
+            return f"integrates over one or two coordinates, but a state has {prod(event)}"
         return other_shape(self.target, event)
 
     def results(self) -> tuple[str, ...]:
@@ -72,11 +72,11 @@ class HeatFlow(Metric):
     def measure(self, view: View) -> dict[str, float]:
         from ebmkit.chains.energy import frozen
 
-        # On the CPU, because some devices have no float64.
+        # On the CPU, because some devices lack float64.
         like = torch.empty(0, device="cpu", dtype=torch.float64)
         p: Any = build_target(self.target, like)
         q: Any = copy.deepcopy(view.module).to(like.device, like.dtype)
-        rng = torch.Generator().manual_seed(0)  # where the mass is does not depend on chance
+        rng = torch.Generator().manual_seed(0)  # the location of the mass must not depend on the seed
         scouts = torch.cat([module.sample_exact(SCOUTS, rng).flatten(1) for module in (p, q)])
         step = SHARE * self.time
 
@@ -94,15 +94,15 @@ class HeatFlow(Metric):
             with frozen(noised(p, time)) as one, frozen(noised(q, time)) as other:
                 of = rule(lambda x: one(x.view(-1, *view.event)), scouts, TOLERANCE)
 
-                def apart(x: Tensor) -> Tensor:
+                def squared_difference(x: Tensor) -> Tensor:
                     states = x.view(-1, *view.event)
-                    off = one.value_and_grad(states)[1] - other.value_and_grad(states)[1]
-                    return off.flatten(1).square().sum(1)
+                    difference = one.value_and_grad(states)[1] - other.value_and_grad(states)[1]
+                    return difference.flatten(1).square().sum(1)
 
-                return of.mean(blockwise(apart, of.x))
+                return of.mean(blockwise(squared_difference, of.x))
 
         slope = (divergence(self.time + step) - divergence(self.time - step)) / (2 * step)
         half = fisher(self.time) / 2
         if half == 0:
-            raise ValueError("the target is the model of the run: nothing changes, and a ratio of zeros says nothing")
+            raise ValueError("the target equals the model of the run, so that the ratio is 0 / 0: use another target")
         return {"kl_slope": slope, "half_fisher": half, "heat_flow_ratio": -slope / half}

@@ -1,4 +1,4 @@
-"""How well a model fills in what is missing."""
+"""Inpainting of half-known states."""
 
 from __future__ import annotations
 
@@ -17,37 +17,36 @@ if TYPE_CHECKING:
 
     from ebmkit.contracts.view import View
 
-#: Which half of a state is known.
+#: The known half of a state.
 Half = Literal["left", "right", "top", "bottom"]
 
 
 @component("inpainting")
 class Inpainting(Metric):
-    """Half of each held-out point is kept, the spec's sampler draws the other half, which is held against what was
-    there.
+    """Inpainting error: mean squared error of the missing half of held-out points, drawn given the other half.
 
         inpainting_error = E |y - x|^2 / m,    y = mean over `draws` of the m missing coordinates, given the known ones
 
-    The known half is put in place behind every step, noised as much as the rest. A draw of the right law is not the
-    best guess: its error is twice that of the mean of the missing half given the known one, and with k draws 1 + 1/k
-    times. Beside it stand two guesses without a model: `inpainting_error_mean`, by the mean of the training data, and
-    `inpainting_error_nearest`, by the other half of the training point whose known half is nearest.
+    After every step the known half is set again, with as much noise as the rest. A draw of the correct distribution is
+    not the best estimate: its error is twice that of the conditional mean, and with k draws 1 + 1/k times. Two
+    estimates without a model are reported for comparison: `inpainting_error_mean`, the mean of the training data, and
+    `inpainting_error_nearest`, the other half of the training point whose known half is nearest.
 
-    What is put in place was noised without regard to the missing half, which so depends too weakly on it, even where
-    the score is exact. Of two coordinates with a correlation of 0.8, a drawn one follows the known one with a slope of
-    0.5 under `reverse_sde`, however small its steps. Langevin steps mend that: under `annealed_langevin` with 500 a
-    level the slope is 0.79.
+    The noise of the known half is independent of the missing half, which therefore depends too weakly on it, even if
+    the score is exact. For two coordinates with a correlation of 0.8, a drawn one follows the known one with a slope of
+    0.5 under `reverse_sde`, however small its steps. Langevin steps correct this: under `annealed_langevin` with 500
+    per level the slope is 0.79.
 
     Parameters:
-        keep: the half of an image that is known, without the column or row in the middle; of flat states `left` is
-            the first half of the coordinates, `right` the second.
-        points: held-out points that are halved; all of them where there are fewer.
-        draws: how often each is filled in. A model that takes labels is told those of the points.
-        every: measure after each so many training steps, not only at the end.
+        keep: the known half of an image, without the column or row in the middle; of flat states `left` is the first
+            half of the coordinates, `right` the second.
+        points: number of held-out points; all of them if there are fewer.
+        draws: number of draws for each point. A model that takes labels is given those of the points.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
     arXiv:2011.13456, appendix I.2; Lugmayr et al., "RePaint: inpainting using denoising diffusion probabilistic
-    models", arXiv:2201.09865 (what it misses).
+    models", arXiv:2201.09865 (the limitation).
 
     Example: evaluate: [{use: inpainting, keep: top, points: 200, draws: 5}]
     """
@@ -62,9 +61,9 @@ class Inpainting(Metric):
     def refusal(self, question: Question) -> str | None:
         event = question.event
         if len(event) == 1 and self.keep in ("top", "bottom"):
-            return f"keeps the {self.keep} half, and a flat state has only 'left' and 'right'"
+            return f"keeps the {self.keep} half, but a flat state has only 'left' and 'right'"
         if event[self._axis] < 2:
-            return f"keeps the {self.keep} half, and there is nothing to halve"
+            return f"keeps the {self.keep} half, but a state has a single coordinate along that axis"
         return None
 
     def results(self) -> tuple[str, ...]:
@@ -73,7 +72,7 @@ class Inpainting(Metric):
     def measure(self, view: View) -> dict[str, float]:
         test, train = view.data("test"), view.data("train")
         if test is None or train is None:
-            raise ValueError("there is nothing to fill in in a spec without data")
+            raise ValueError("inpainting needs a spec with data")
         order = torch.randperm(len(test), generator=view.rng, device=view.device)[: self.points]
         labels = view.labels("test") if view.spec.model.traits().labelled else None
         if labels is not None:
@@ -93,7 +92,7 @@ class Inpainting(Metric):
         }
 
     def mask(self, event: Event) -> Tensor:
-        """Of the shape of a state, on the CPU, true where it is known."""
+        """A mask of the shape of a state, on the CPU, true where it is known."""
         size = event[self._axis]
         at = torch.arange(size, device="cpu")
         known = at < size // 2 if self.keep in ("left", "top") else at >= size - size // 2
@@ -106,6 +105,6 @@ class Inpainting(Metric):
 
 
 def _mean(x: Tensor) -> Tensor:
-    """Of each coordinate, block by block: data may lie in a file that is larger than the memory."""
+    """The mean of each coordinate, block by block: data may be in a file larger than memory."""
     blocks = torch.split(x, max(1, BLOCK // max(1, x[0].numel())))
     return torch.stack([block.cpu().double().sum(0) for block in blocks]).sum(0) / len(x)

@@ -1,4 +1,4 @@
-"""The Kullback-Leibler divergence to data whose density is known."""
+"""The Kullback-Leibler divergence from data with a known density."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @component("kl_divergence")
 class KLDivergence(Metric):
-    """How far the model is from the density that the data were drawn from, in nats; zero for a perfect model.
+    """Kullback-Leibler divergence of the model from the known density of the data, in nats, by quadrature.
 
         kl_divergence = integral of p_data(x) (log p_data(x) - log p_model(x)) dx
         kl_reverse    = integral of p_model(x) (log p_model(x) - log p_data(x)) dx
 
-    Both densities are integrated in float64, each on a grid of its own around data and samples, which is widened and
-    refined until neither matters. The first is large where the model misses data, the second where it makes some up.
-    `kl_error` is how far they would be off with every second point of the grids. For data with sharp edges, such as
-    `checkerboard`, `tolerance` has to be about 0.01; there `kl_reverse` is infinite.
+    Both densities are integrated in float64, each on its own grid around data and samples, which is widened and refined
+    until neither matters. The first is large where the model misses data, the second where it has mass without data.
+    `kl_error` is the change if only every second grid point is used. For data with sharp edges, such as
+    `checkerboard`, `tolerance` must be about 0.01; there `kl_reverse` is infinite.
 
     Parameters:
-        reverse: report `kl_reverse` too; where it is infinite the run stops.
-        tolerance: largest error of either normaliser that is accepted, from the grid and from what lies outside, each.
-        every: measure after each so many training steps, not only at the end.
+        reverse: report `kl_reverse` too; if it is infinite the run stops.
+        tolerance: largest accepted error of either normaliser, from the grid and from the mass outside, each.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Kullback and Leibler, "On information and sufficiency", Annals of Mathematical Statistics 22, 1951.
 
@@ -53,7 +53,7 @@ class KLDivergence(Metric):
         event = question.event
         if prod(event) <= 2:
             return None
-        return f"integrates over one or two coordinates, and a state has {prod(event)}"
+        return f"integrates over one or two coordinates, but a state has {prod(event)}"
 
     def results(self) -> tuple[str, ...]:
         return ("kl_divergence", "kl_error", *(("kl_reverse",) if self.reverse else ()))
@@ -65,9 +65,9 @@ class KLDivergence(Metric):
         points = [_flat(x) for x in data if x is not None]
         if known is None or not points:
             raise ValueError("a divergence from data needs a spec with data")
-        # Samples show mass of the model that is far from the data.
+        # Samples reveal mass of the model that is far from the data.
         scouts = [*points, _flat(view.samples(SCOUTS))] if view.can_sample else points
-        # On the CPU, because some devices have no float64.
+        # On the CPU, because some devices lack float64.
         module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with frozen(module) as energy, torch.no_grad():
 
@@ -90,7 +90,7 @@ class KLDivergence(Metric):
 
 
 def _divergence(of: Rule, log_other: Tensor, log_z: float = 0.0) -> tuple[float, float]:
-    """`E[log p - log q]` under the density p of a rule, by all of its points and by every second one a side."""
+    """`E[log p - log q]` under the density p of a rule, with all of its points and with every second one per side."""
     off = of.log_p.flatten() - log_z - log_other
     return of.mean(off), of.mean(off, every=2)
 

@@ -1,4 +1,4 @@
-"""A model to compare with, as a parameter of a metric."""
+"""A reference model as a parameter of a metric."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ def check_target(target: Model, *abilities: str) -> None:
             raise ValueError(f"model '{target.component_name}' does not offer '{ability}'")
     if target.traits().conditioning is not None:
         raise ValueError(
-            f"model '{target.component_name}' takes a {target.traits().conditioning} beside x, and is given none here"
+            f"model '{target.component_name}' takes a {target.traits().conditioning} too and cannot be a target"
         )
     if target.event() is None:
         raise ValueError(
-            f"model '{target.component_name}' takes its shape from data, and here it is to be compared with"
+            f"model '{target.component_name}' takes its shape from data: a target must fix it by its parameters"
         )
 
 
 def other_shape(target: Model, event: Event) -> str | None:
-    """Why states of this shape cannot be compared, in words that follow a metric's name; None if they can."""
+    """Why states of this shape cannot be compared, in words that follow the metric's name; None if they can."""
     if target.event() == event:
         return None
     return f"compares with model '{target.component_name}', whose states have shape {target.event()}"
 
 
 def other_score(model: Model) -> str | None:
-    """Why the score of a model cannot be compared with that of a target, in words that follow a metric's name; None if
-    it can."""
+    """Why the score of a model cannot be compared with that of a target, in words that follow the metric's name; None
+    if it can."""
     if not model.traits().offers & {"gradient", "score"}:
-        return "compares scores, and the model has neither a gradient nor a score"
+        return "compares scores, but the model has neither a gradient nor a score"
     if model.traits().labelled:
-        return "compares with a model that knows no labels, and this one takes some"
+        return "compares with a model without labels, but this one takes labels"
     return None
 
 
 def build_target(target: Model, like: Any) -> nn.Module:
-    """The module, the same one in every run, with the device and dtype of a tensor."""
+    """The module, identical in every run, with the device and dtype of a tensor."""
     event = target.event()
     assert event is not None  # refused above
-    # Initialisers draw from torch's own generator: lend it a seed and put it back.
+    # Initialisers draw from torch's global generator: seed it and restore its state.
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.default_generator.manual_seed(0)
         return target.build(event).to(like.device, like.dtype)

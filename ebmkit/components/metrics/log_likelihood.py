@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ebmkit.chains.energy import Energy
     from ebmkit.contracts.view import View
 
-#: Samples that help to find where the model's mass is.
+#: Samples that help to locate the model's mass.
 SCOUTS = 1_000
 
 
@@ -32,19 +32,18 @@ class Normalised(Protocol):
 
 @component("log_likelihood")
 class LogLikelihood(Metric):
-    """The mean log-likelihood of held-out data, in nats, where the normaliser is known or can be integrated.
+    """Mean log-likelihood of held-out data, in nats, with an exact or integrated normaliser.
 
         log_likelihood = -E_test[E(x)] - log Z,    Z = integral of exp(-E(x)) dx
 
-    log Z is exact for a model that offers it. For others, on states of one or two coordinates, it is integrated in
-    float64 on a grid around data and samples, which is widened and refined until neither matters. A density that
-    cannot be integrated, because nothing confines it or because it is too narrow, is an error and not a number.
-    `log_likelihood_train` is the value of the training data, `log_normaliser` is log Z, and `log_likelihood_error` the
-    estimated error of the integral.
+    log Z is exact for a model that offers it. Otherwise, on states of one or two coordinates, it is integrated in
+    float64 on a grid around data and samples, which is widened and refined until neither matters. A density that cannot
+    be integrated, because it is unbounded in extent or too narrow, is an error. `log_likelihood_train` is the value of
+    the training data, `log_normaliser` is log Z, and `log_likelihood_error` the estimated error of the integral.
 
     Parameters:
-        tolerance: largest error of log Z that is accepted, from the grid and from what lies outside, each.
-        every: measure after each so many training steps, not only at the end.
+        tolerance: largest accepted error of log Z, from the grid and from the mass outside, each.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Trefethen and Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 56, 2014.
 
@@ -60,7 +59,7 @@ class LogLikelihood(Metric):
         if "log_z" in model.traits().offers or (model.traits().space == "real" and prod(event) <= 2):
             return None
         return (
-            "integrates over one or two real coordinates where the model does not offer 'log_z', and a state has "
+            "integrates over one or two real coordinates unless the model offers 'log_z', but a state has "
             f"{prod(event)} {model.traits().space} ones"
         )
 
@@ -73,7 +72,7 @@ class LogLikelihood(Metric):
         test, train = view.data("test"), view.data("train")
         if test is None or train is None:
             raise ValueError("a likelihood of data needs a spec with data")
-        # On the CPU, because some devices have no float64.
+        # On the CPU, because some devices lack float64.
         module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with frozen(module) as energy, torch.no_grad():
             test, train = (_precise(x) for x in (test, train))
@@ -89,7 +88,7 @@ class LogLikelihood(Metric):
             }
 
     def _integrate(self, energy: Energy, view: View, points: list[Tensor]) -> Integral:
-        """Samples count among the points, so that mass far from the data is seen."""
+        """Samples are among the points, so that mass far from the data is detected."""
         if view.can_sample:
             points = [*points, _precise(view.samples(SCOUTS))]
         where = torch.cat([x.flatten(1) for x in points])

@@ -1,4 +1,4 @@
-"""The exact normaliser."""
+"""The exact log normaliser."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @component("log_z")
 class LogZ(Metric):
-    """The log of the normaliser, of a model that knows it exactly.
+    """Log normaliser (log partition function) of a model for which it is exact.
 
         log_z = log of the integral of exp(-E(x)) dx,    or of the sum over all discrete states
 
     Parameters:
-        plain: report Z itself too, as `z`; above 1.8e308 (log Z = 709.8) no number holds it, and the run stops.
-        every: measure after each so many training steps, not only at the end.
+        plain: also report Z itself, as `z`; above 1.8e308 (log Z = 709.8) it overflows and the run stops.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Goodfellow, Bengio and Courville, "Deep learning", 2016, chapter 18.
 
@@ -39,7 +39,7 @@ class LogZ(Metric):
         return ("log_z", "z") if self.plain else ("log_z",)
 
     def measure(self, view: View) -> dict[str, float]:
-        # On the CPU, because some devices have no float64.
+        # On the CPU, because some devices lack float64.
         module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with torch.no_grad():
             log_z = float(cast("Normalised", module).log_z())

@@ -1,4 +1,4 @@
-"""The draws of chains that are long enough to be judged."""
+"""Draws of long chains, checked for diagnostics."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def long_chains(view: View) -> Draws:
-    """What chains kept, each coordinate of which moves in some chain."""
+    """The draws of long chains, in which every coordinate moves in some chain."""
     view.samples(view.spec.samples)
     if view.draws is None:
-        raise ValueError("the samples are not those of long chains, which 'chains:' in a spec asks for")
+        raise ValueError("the samples are not from long chains: add 'chains:' to the spec")
     x = view.draws.x
     if x.shape[1] < FEWEST:
-        raise ValueError(f"of {x.shape[1]} draws a chain, nothing can be said; {FEWEST} are the fewest")
+        raise ValueError(f"{x.shape[1]} draws per chain are too few: at least {FEWEST} are needed")
     halves = split(x)
     still = (halves == halves[:, :1]).all(0).all(0).flatten().nonzero().flatten().tolist()
     if still:
         raise ValueError(
             f"{len(still):,} of {x[0, 0].numel():,} coordinates of a state never move, the first of them x[{still[0]}] "
-            "of the flattened state: chains that stand still tell nothing of how well they mix"
+            "of the flattened state: the mixing of chains that do not move cannot be measured"
         )
     return view.draws

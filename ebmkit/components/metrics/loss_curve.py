@@ -1,4 +1,4 @@
-"""Whether the loss has come to rest."""
+"""The convergence of the loss."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @component("loss_curve")
 class LossCurve(Metric):
-    """Where the loss is in the last part of training so far, how much it fluctuates there, and whether it still moves.
+    """Loss convergence: level, spread and drift of the loss in the last part of training.
 
         loss_level  = mean of the last part
         loss_spread = standard deviation of the last part
         loss_drift  = |mean of its second half - mean of its first half| / |loss_level|
 
-    The numbers are those of the history: one a step in short runs, means over a few steps in long ones.
+    The values are those of the history: one per step in short runs, means over a few steps in long ones.
 
     Parameters:
-        part: the share of the training that counts, from its end.
-        every: measure after each so many training steps, not only at the end.
+        part: the last share of the training that is used.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600,
     figure 1.
@@ -42,7 +42,7 @@ class LossCurve(Metric):
     def measure(self, view: View) -> dict[str, float]:
         losses = [value for _, value in view.series.get("loss", ())]
         if not losses:
-            raise ValueError("the loss of a training is looked at, and there was none")
+            raise ValueError("the loss curve needs a run with training")
         last = losses[-max(1, round(self.part * len(losses))) :]
         level = _mean(last)
         spread = sqrt(_mean([(value - level) ** 2 for value in last]))

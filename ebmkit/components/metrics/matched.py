@@ -1,4 +1,4 @@
-"""Equally many points of each sort, so that distances between them can be compared."""
+"""Equally many samples and data points, so that distances between them are comparable."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Matched(NamedTuple):
 
 
 def matched(view: View, n: int) -> Matched:
-    """`n` model samples and `n` random points of either split; as many as there are of each where there are fewer."""
+    """`n` model samples and `n` random points of either split; fewer of each if one of them has fewer."""
     test, train = view.data("test"), view.data("train")
     if test is None or train is None:
         raise ValueError("distances to data need a spec with data")
     samples = view.samples(min(n, len(test), len(train)))
-    # At random, because files are often sorted by class.
+    # A random subset, because files are often sorted by class.
     test, train = (
         x[torch.randperm(len(x), generator=view.rng, device=samples.device)[: len(samples)].to(x.device)]
         for x in (test, train)

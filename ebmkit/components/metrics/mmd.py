@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
     from ebmkit.contracts.view import View
 
-#: Distances computed at a time; 4 million floats are 16 MB.
+#: Distances computed at once; 4 million floats are 16 MB.
 BLOCK = 1 << 22
 
 
 @component("mmd")
 class MMD(Metric):
-    """How far samples are from held-out data: the squared distance of their means in a kernel's feature space.
+    """Maximum mean discrepancy (squared) between samples and held-out data with Gaussian kernels.
 
         MMD^2 = E k(x, x') - 2 E k(x, y) + E k(y, y'),    k(x, y) = mean_b exp(-|x - y|^2 / (2 (b m)^2))
 
-    where m is the median distance between data points. The estimate is unbiased (no point is paired with itself), so a
-    perfect model scatters around zero and is often below it. `mmd_floor` is the value of as many training points.
+    where m is the median distance between data points. The estimate is unbiased (no point is paired with itself), so it
+    fluctuates around zero for a perfect model and is often negative. `mmd_floor` is that of as many training points.
 
     Parameters:
-        samples: model samples, and as many data points; all of the smaller split where there are fewer.
-        bandwidths: the factors b; several look at coarse and fine structure at once.
-        every: measure after each so many training steps, not only at the end.
+        samples: model samples, and as many data points; limited by the smaller split.
+        bandwidths: the factors b; several resolve coarse and fine structure at once.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Gretton et al., "A kernel two-sample test", JMLR 13, 2012, lemma 6.
 
@@ -63,12 +63,12 @@ class MMD(Metric):
     def _distance(self, x: Tensor, y: Tensor, inside: float, median: Tensor) -> float:
         """The estimate, given the sum of k over all pairs of y."""
         n = len(x)
-        # On the diagonal k = 1: taken off, pairs of a point with itself do not count.
+        # k = 1 on the diagonal: subtracted, since a point is not paired with itself.
         within = (self._kernel_sum(x, x, median) - n + inside - n) / (n * (n - 1))
         return within - 2 * self._kernel_sum(x, y, median) / (n * n)
 
     def _kernel_sum(self, x: Tensor, y: Tensor, median: Tensor) -> float:
-        """The sum of k over all pairs, a block of rows at a time."""
+        """The sum of k over all pairs, in blocks of rows."""
         total = torch.zeros((), device=x.device, dtype=torch.float64)
         for rows in torch.split(x, max(1, BLOCK // len(y))):
             exponent = (torch.cdist(rows, y) / median).square_().div_(-2)

@@ -1,4 +1,4 @@
-"""How samples divide among modes."""
+"""Weights of modes among samples."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ class HasModes(Protocol):
 
 @component("mode_weights")
 class ModeWeights(Metric):
-    """The share of samples that lie nearest to each of some points, for modes that are far apart.
+    """Mode weights: the share of samples nearest to each of several points, for well-separated modes.
 
         mode_weight_k = P(|x - m_k| <= |x - m_j| for all j),    mode_error = max_k |mode_weight_k - weight_k|
 
-    Without `modes` the points and weights are those that the model knows of itself, and `mode_error` alone is reported.
-    Where modes overlap, the shares of a perfect sampler differ from the weights by the overlap.
+    Without `modes` the points and weights are those that the model offers, and only `mode_error` is reported. If modes
+    overlap, the shares of a perfect sampler differ from the weights by the overlap.
 
     Parameters:
-        modes: one list of coordinates a mode (an image row by row).
-        weights: the shares that there should be, in any unit (they are divided by their sum).
-        radius: samples further than this from every mode count for none, and their share is `mode_outside`.
+        modes: one list of coordinates per mode (an image row by row).
+        weights: the expected shares, in any unit (they are divided by their sum).
+        radius: samples further than this from every mode belong to none, and their share is `mode_outside`.
         samples: model samples.
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution",
-    arXiv:1907.05600, section 3.2.2 (Langevin dynamics loses the weights of far modes).
+    arXiv:1907.05600, section 3.2.2 (Langevin dynamics does not recover the weights of distant modes).
 
     Example: evaluate: [{use: mode_weights, modes: [[-5.0, -5.0], [5.0, 5.0]], weights: [1.0, 4.0]}]
     """
@@ -58,9 +58,9 @@ class ModeWeights(Metric):
         modes = self.modes or ()
         for k, mode in enumerate(modes):
             if len(mode) != len(modes[0]):
-                raise ValueError(f"modes[{k}] has {len(mode)} coordinates, modes[0] has {len(modes[0])}")
+                raise ValueError(f"modes[{k}] has {len(mode)} coordinates, but modes[0] has {len(modes[0])}")
         if self.weights is not None and len(self.weights) != len(modes):
-            raise ValueError(f"{len(self.weights)} weights for {len(modes)} modes")
+            raise ValueError(f"{len(self.weights)} weights for {len(modes)} modes: give one per mode")
 
     def traits(self) -> MetricTraits:
         return super().traits()._replace(samples=self.samples)
@@ -68,9 +68,9 @@ class ModeWeights(Metric):
     def refusal(self, question: Question) -> str | None:
         event, offers = question.event, question.model.traits().offers
         if self.modes is None:
-            return None if "modes" in offers else "needs 'modes', because the model knows none of its own"
+            return None if "modes" in offers else "needs 'modes', because the model does not offer its own"
         if len(self.modes[0]) != prod(event):
-            return f"has modes of {len(self.modes[0])} coordinates, and a state has {prod(event)}"
+            return f"has modes of {len(self.modes[0])} coordinates, but a state has {prod(event)}"
         return None
 
     def results(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class ModeWeights(Metric):
     def measure(self, view: View) -> dict[str, float]:
         x = view.samples(self.samples).flatten(1)
         modes, weights = self._wanted(view, x)
-        # By differences: the matrix product that cdist otherwise takes loses digits between points far from zero.
+        # By differences: the matrix product that cdist uses by default loses digits between points far from zero.
         distance, nearest = torch.cdist(x, modes, compute_mode="donot_use_mm_for_euclid_dist").min(1)
         outside = distance > (torch.inf if self.radius is None else self.radius)
         mine = (nearest.unsqueeze(1) == torch.arange(len(modes), device=x.device)) & ~outside.unsqueeze(1)
@@ -95,7 +95,7 @@ class ModeWeights(Metric):
         return found
 
     def _wanted(self, view: View, x: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The modes `(K, d)`, with the device and dtype of x, and on the host the weights that they should have."""
+        """The modes `(K, d)`, with the device and dtype of x, and on the host their expected weights."""
         if self.modes is None:
             modes, weights = cast("HasModes", view.module).modes()
             return modes.to(x), weights.cpu().double()

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @component("moments")
 class Moments(Metric):
-    """The mean and the standard deviation of some coordinates over model samples.
+    """Moments: mean and standard deviation of selected coordinates over model samples.
 
         mean(x0) = 1/n sum_k x_0^(k),    std(x0)^2 = 1/(n - 1) sum_k (x_0^(k) - mean(x0))^2
 
     The results are named after their coordinates, as in this formula.
 
     Parameters:
-        coordinates: which ones, counted from 0, an image row by row.
+        coordinates: indices of the coordinates, from 0, an image row by row.
         samples: model samples.
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Gelman et al., "Bayesian data analysis", 3rd ed., 2013, section 10.5.
 
@@ -41,7 +41,7 @@ class Moments(Metric):
 
     def __post_init__(self) -> None:
         if len(set(self.coordinates)) < len(self.coordinates):
-            raise ValueError("'coordinates' names one of them twice")
+            raise ValueError("'coordinates' contains an index twice")
 
     def traits(self) -> MetricTraits:
         return super().traits()._replace(samples=self.samples)
@@ -49,7 +49,7 @@ class Moments(Metric):
     def refusal(self, question: Question) -> str | None:
         event = question.event
         last = max(self.coordinates)
-        return None if last < prod(event) else f"measures coordinate {last}, and a state has {prod(event)}, from 0 on"
+        return None if last < prod(event) else f"measures coordinate {last}, but a state has {prod(event)}, from 0 on"
 
     def results(self) -> tuple[str, ...]:
         return tuple(f"{word}(x{k})" for k in self.coordinates for word in ("mean", "std"))

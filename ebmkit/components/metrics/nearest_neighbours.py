@@ -1,4 +1,4 @@
-"""Whether samples are copies of the training data."""
+"""Memorisation of the training data."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @component("nearest_neighbours")
 class NearestNeighbours(Metric):
-    """How far samples are from the nearest training points, and how many of them are copies.
+    """Memorisation: distances of samples from their nearest training points, and the share of copies.
 
         neighbour_distance = median over samples x of d_1(x),    memorised = P(d_1(x) < ratio d_2(x))
 
-    d_1 is the Euclidean distance to the nearest training point, d_2 to the next one that is further; a training point
-    that the data have twice hides no copy. The `_floor` of both is that of as many held-out points, which nobody has
-    memorised: where the density is smooth, `memorised_floor` is about ratio^d in d dimensions, and so says much of
-    images and little of points in the plane. A model that copies has a distance well below the floor, one that blurs or
+    d_1 is the Euclidean distance to the nearest training point, d_2 to the next one at a larger distance, so duplicated
+    training points do not hide a copy. The `_floor` of both is that of as many held-out points, which cannot have been
+    memorised: for a smooth density `memorised_floor` is about ratio^d in d dimensions, so it is informative for images
+    and hardly for points in the plane. A model that copies has a distance well below the floor, one that blurs or
     leaves the data has one above.
 
     Parameters:
-        samples: model samples, and held-out points; all of those where there are fewer.
-        ratio: how much nearer than the next training point a copy is.
-        every: measure after each so many training steps, not only at the end.
+        samples: number of model samples and of held-out points; all of the latter if there are fewer.
+        ratio: d_1 / d_2 below which a sample counts as a copy.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Yoon et al., "Diffusion probabilistic models generalize when they fail to memorize", ICML workshop on
     structured probabilistic inference, 2023 (the ratio of 1/3); Carlini et al., "Extracting training data from
@@ -56,9 +56,9 @@ class NearestNeighbours(Metric):
     def measure(self, view: View) -> dict[str, float]:
         test, train = view.data("test"), view.data("train")
         if test is None or train is None:
-            raise ValueError("neighbours are looked for among training points, and there are none")
+            raise ValueError("nearest neighbours need a spec with data")
         x = view.samples(self.samples)
-        # At random, because files are often sorted by class.
+        # A random subset, because files are often sorted by class.
         order = torch.randperm(len(test), generator=view.rng, device=x.device)[: self.samples]
         distance, memorised = self._closeness(x, train)
         floor, memorised_floor = self._closeness(test[order.to(test.device)].to(x), train)
@@ -72,6 +72,6 @@ class NearestNeighbours(Metric):
     def _closeness(self, points: Tensor, train: Tensor) -> tuple[float, float]:
         found = neighbours(points, train)
         if not bool(found.next_distance.isfinite().all()):
-            raise ValueError("all training points are the same distance away, so that none is nearer than the next")
+            raise ValueError("all training points are at the same distance, so that none is nearer than the next")
         copies = found.distance < self.ratio * found.next_distance
         return float(found.distance.cpu().double().quantile(0.5)), float(copies.cpu().double().mean())

@@ -1,4 +1,4 @@
-"""The nearest of many points."""
+"""Nearest-neighbour search."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Numbers held at a time, of points and of distances.
+#: Numbers in memory at once, of points and of distances.
 BLOCK = 1 << 22
 
 
 class Neighbours(NamedTuple):
-    """Of each point `(n,)`: which of the others is nearest, how far it is, and how far the next one that is further."""
+    """For each point `(n,)`: index and distance of the nearest of the others, and the next larger distance."""
 
     nearest: Tensor
     distance: Tensor
@@ -22,14 +22,14 @@ class Neighbours(NamedTuple):
 
 
 def neighbours(points: Tensor, among: Tensor, mask: Tensor | None = None) -> Neighbours:
-    """Euclidean, with both flattened, in blocks of bounded memory; `among` may lie on another device. Where there is a
-    mask, of the shape of a point, only coordinates at which it is true count.
+    """Euclidean, on flattened points, in blocks of bounded memory; `among` may be on another device. With a mask of the
+    shape of a point, only coordinates where it is true count.
 
-    By differences, not by products: those lose the distances of close points, which are what is looked for. Copies of
-    the nearest point do not count as the next one, which is infinitely far where there are only copies.
+    Distances are computed from differences, since products lose digits for close points, the relevant ones. Copies of
+    the nearest point do not count as the next one, which is infinitely far if there are only copies.
     """
     flat, others = points.flatten(1), among.flatten(1)
-    flat = flat.to(torch.promote_types(flat.dtype, torch.float32))  # in half precision there are no distances
+    flat = flat.to(torch.promote_types(flat.dtype, torch.float32))  # half precision is too coarse for distances
     if mask is not None:
         flat = flat[:, mask.flatten().to(flat.device)]
     count, infinite = len(flat), float("inf")
@@ -44,7 +44,7 @@ def neighbours(points: Tensor, among: Tensor, mask: Tensor | None = None) -> Nei
         here, column = apart.min(1)
         beyond = apart.masked_fill(apart <= here.unsqueeze(1), infinite).amin(1)
         closer = here < nearest
-        # The next one is the least of four that is not the nearest, or a copy of it.
+        # The next distance is the smallest of four that differs from the nearest, so that copies do not count.
         four = torch.stack([nearest, following, here, beyond], 1)
         which, nearest = torch.where(closer, column + first, which), torch.where(closer, here, nearest)
         following = four.masked_fill(four <= nearest.unsqueeze(1), infinite).amin(1)

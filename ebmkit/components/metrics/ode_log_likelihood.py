@@ -1,4 +1,4 @@
-"""The log-likelihood of data along the flow of a diffusion."""
+"""The log-likelihood of data by the probability flow of a diffusion."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ if TYPE_CHECKING:
     from ebmkit.components.models.nets.conditional import Conditional
     from ebmkit.contracts.view import View
 
-#: Numbers in the states whose way is followed at a time.
+#: Numbers in the states that are integrated at once.
 BLOCK = 1 << 16
-#: Coordinates up to which a divergence is exact by default.
+#: Number of coordinates up to which the divergence is exact by default.
 EXACT = 16
 
 
 @component("ode_log_likelihood")
 class ODELogLikelihood(Metric):
-    """The mean log-likelihood of held-out data, in nats, by the flow that carries them to noise.
+    """Mean log-likelihood of held-out data, in nats, by the probability flow ODE of a diffusion.
 
         dx/dt = v = f x - 1/2 g^2 s(x, t),    d log p(x)/dt = -div v
         log p(x) = log N(x_T; 0, prior_std^2 I) + integral of div v from `earliest` to T + d log signal
 
-    This is the density that `probability_flow_ode` draws from without `denoise`, in the units of the data; where s is
-    no gradient, or wrong, it still is. ode_bits_per_dim = -ode_log_likelihood / (d log 2), of coordinates that are real
-    numbers: published figures of images are of whole numbers, and differ by the logarithm of their scale.
+    This is the density that `probability_flow_ode` draws from without `denoise`, in the units of the data, even if s is
+    not a gradient, or wrong. ode_bits_per_dim = -ode_log_likelihood / (d log 2), for real coordinates: published
+    figures for images are for integers, and differ by the logarithm of their scale.
 
-    The model knows data with noise, of sigma = noise / signal at the earliest time, and so this is log q(x) of q = p *
-    N(0, sigma^2 I) at clean points x. A perfect model falls short of the data's own log-likelihood by KL(p || q), which
-    shrinks with the fourth power of sigma where p is smooth: d sigma^4 / 4 for N(0, I). Data on a surface have no
-    density, and then it grows without limit as sigma shrinks.
+    The model describes data with noise, of sigma = noise / signal at the earliest time, so this is log q(x) of q = p *
+    N(0, sigma^2 I) at clean points x. A perfect model is below the log-likelihood of the data by KL(p || q), which is
+    of order sigma^4 if p is smooth: d sigma^4 / 4 for N(0, I). Data on a surface have no density; it then grows without
+    limit as sigma decreases.
 
-    It is worked out in float64 on the CPU. A score network that takes labels gives log p(x | label).
+    It is computed in float64 on the CPU. A score network that takes labels gives log p(x | label).
 
     Parameters:
-        points: held-out points at most; of more, so many evenly from the first to the last.
-        tolerance: error of a step, relative to 1 + the size of what is carried along.
-        probes: null takes the exact divergence, with d backward passes for each look at the score. A number takes so
-            many, along random signs v, as the mean of v' ds/dx v: unbiased, and exact in one dimension. The signs are
-            drawn once for the whole way of a point. `auto` is null up to 16 coordinates, and 1 beyond.
-        truth: report as `ode_log_likelihood_truth` the mean log density of the same points under the law they are drawn
-            from, and as `ode_log_likelihood_gap` by how much the model falls short, for data whose density is known.
-        every: measure after each so many training steps, not only at the end.
+        points: maximum number of held-out points; of more, this many evenly from the first to the last.
+        tolerance: error of a step, relative to 1 + the size of the integrated state.
+        probes: null is the exact divergence, with d backward passes per evaluation of the score. A number K estimates
+            it with K random sign vectors v, as the mean of v' ds/dx v: unbiased, and exact in one dimension. The signs
+            are drawn once per trajectory. `auto` is null up to 16 coordinates, and 1 above.
+        truth: for data with a known density, report the mean true log density of the same points as
+            `ode_log_likelihood_truth`, and how far the model is below it as `ode_log_likelihood_gap`.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
-    arXiv:2011.13456, section 4.3; Grathwohl et al., "FFJORD", arXiv:1810.01367 (random signs that stay).
+    arXiv:2011.13456, section 4.3; Grathwohl et al., "FFJORD", arXiv:1810.01367 (fixed random signs).
 
     Example: evaluate: [{use: ode_log_likelihood, points: 200}]
     """
@@ -76,7 +76,7 @@ class ODELogLikelihood(Metric):
 
     def refusal(self, question: Question) -> str | None:
         traits = question.model.traits()
-        if "score" not in traits.offers or traits.conditioning == "time":  # without a score it is refused for that
+        if "score" not in traits.offers or traits.conditioning == "time":  # a missing score is refused elsewhere
             return None
         return "follows a process in time, but the model is conditioned on noise levels"
 
@@ -94,7 +94,7 @@ class ODELogLikelihood(Metric):
         n, d = min(self.points, len(test)), prod(view.event)
         rows = torch.arange(n, device=test.device) * len(test) // n
         there = test[rows].to(view.device, view.dtype)
-        # Drawn where the generator is; the rest on the CPU, because some devices have no float64.
+        # Drawn on the device of the generator; the rest on the CPU, because some devices lack float64.
         wanted = (None if d <= EXACT else 1) if self.probes == "auto" else self.probes
         probes = draw_probes("rademacher", there, wanted, view.rng).flatten(2) if wanted else None
         x = _precise(test[rows])
@@ -139,7 +139,7 @@ class ODELogLikelihood(Metric):
 
 
 def carry(module: Conditional, like: Tensor, labels: Tensor | None, probes: Tensor | None) -> Field:
-    """States, flattened, along the flow, and in the last column what its divergence adds up to."""
+    """Flattened states along the flow, with the integral of the divergence in the last column."""
     d = like[0].numel()
 
     def field(t: Tensor, y: Tensor) -> Tensor:
@@ -155,7 +155,7 @@ def carry(module: Conditional, like: Tensor, labels: Tensor | None, probes: Tens
 def score_and_divergence(
     module: Conditional, x: Tensor, t: Tensor, labels: Tensor | None, probes: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The score `(B, d)` and the trace of its Jacobian `(B,)`; along probes `(K, B, d)` its estimate."""
+    """The score `(B, d)` and the trace of its Jacobian `(B,)`, estimated if there are probes `(K, B, d)`."""
     with torch.enable_grad():
         point = x.detach().requires_grad_()
         score = module.score(point, t, labels).flatten(1)
@@ -170,7 +170,7 @@ def score_and_divergence(
 
 
 def _pulled(value: Tensor, point: Tensor) -> Tensor:
-    """The gradient, `(B, d)`. A score that is the same everywhere has none."""
+    """The gradient, `(B, d)`; zero for a constant score, which has no graph."""
     (gradient,) = torch.autograd.grad(value, point, retain_graph=True, allow_unused=True, materialize_grads=True)
     return gradient.flatten(1)
 

@@ -1,4 +1,4 @@
-"""Whether energies tell data from what is none."""
+"""Out-of-distribution detection by the energy."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @component("ood_auroc")
 class OODAUROC(Metric):
-    """How well the energy separates held-out data from outliers: the area under the ROC curve.
+    """Out-of-distribution detection: area under the ROC curve of the energy for held-out data against outliers.
 
         ood_auroc = P(E(x) < E(o)) + P(E(x) = E(o)) / 2,    x of the test data, o an outlier
 
-    1 if every outlier has a higher energy than all data, 1/2 if the energy is blind, below if it prefers outliers.
-    Where outliers are given, `ood_auroc_shuffled` is the area for the test points with every coordinate shuffled among
-    them, which has their marginals and none of their dependence.
+    1 if every outlier has a higher energy than all data, 1/2 if the energy is uninformative, below if it prefers
+    outliers. If outliers are given, `ood_auroc_shuffled` is the area for the test points with every coordinate shuffled
+    among them, which have the same marginals but no dependence.
 
     Parameters:
-        outliers: data of the same shape, whose test split is taken; null takes the shuffled test points.
-        every: measure after each so many training steps, not only at the end.
+        outliers: data of the same shape, whose test split is used; null uses the shuffled test points.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Hendrycks and Gimpel, arXiv:1610.02136; with the energy as the score, Grathwohl et al., arXiv:1912.03263,
     section 5.3.
@@ -49,9 +49,9 @@ class OODAUROC(Metric):
         except ValueError as error:
             return f"cannot read its outliers, data '{name}': {error}"
         if shape != event:
-            return f"takes outliers like the data, and those of data '{name}' have shape {shape}"
+            return f"needs outliers of the shape of the data, but those of data '{name}' have shape {shape}"
         if self.outliers.traits().space != model.traits().space:
-            return f"takes outliers like the data, and those of data '{name}' are {self.outliers.traits().space}"
+            return f"needs outliers like the data, but those of data '{name}' are {self.outliers.traits().space}"
         return None
 
     def results(self) -> tuple[str, ...]:
@@ -60,8 +60,8 @@ class OODAUROC(Metric):
     def measure(self, view: View) -> dict[str, float]:
         test = view.data("test")
         if test is None:
-            raise ValueError("outliers are compared with data, and there are none")
-        test = test.to(view.device)  # data that are large stay on the host
+            raise ValueError("out-of-distribution detection needs a spec with data")
+        test = test.to(view.device)  # large data stay on the host
         energy = view.energy(test)
         order = torch.rand(test.flatten(1).shape, generator=view.rng, device=test.device).argsort(0)
         shuffled = _auroc(energy, view.energy(test.flatten(1).gather(0, order).view_as(test)))
@@ -72,9 +72,9 @@ class OODAUROC(Metric):
 
 
 def _auroc(energy: Tensor, of_outliers: Tensor) -> float:
-    """By ranks: for each point, the share of outliers above it, those at the same height by half."""
+    """By ranks: the mean share of outliers above each point, with ties counted by half."""
     energy, of_outliers = energy.cpu().double().contiguous(), of_outliers.cpu().double().sort().values
     if bool(energy.isnan().any() | of_outliers.isnan().any()):
-        return float("nan")  # searching ranks it above all numbers
+        return float("nan")  # otherwise nan would rank above all numbers
     below, not_above = (torch.searchsorted(of_outliers, energy, right=right) for right in (False, True))
     return 1 - float((below + not_above).double().mean()) / (2 * len(of_outliers))

@@ -1,4 +1,4 @@
-"""How likely some values of units are."""
+"""Probabilities of values of units."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Setting: TypeAlias = tuple[Annotated[int, Ge(0)], Literal[-1, 0, 1]]
 
 @component("probability")
 class Probability(Metric):
-    """The share of samples in which some units have given values, among those in which others have theirs.
+    """Conditional probability of values of units, estimated by counting samples, and exact for small models.
 
         p(x0=1|x1=-1) = number of samples with x_0 = 1 and x_1 = -1 / number of samples with x_1 = -1
 
-    The result is named after the question, as in this formula, so that one run can ask several; several units are
-    joined by `&`, as in `p(x0=1&x2=1)`. Behind `_exact` stands the model's own probability, by enumeration.
+    The result is named after the event, as in this formula, so that one run can measure several; several units are
+    joined by `&`, as in `p(x0=1&x2=1)`. With the suffix `_exact` it is the model's own probability, by enumeration.
 
     Parameters:
         of: pairs of a unit and its value; units are counted from 0, an image row by row.
-        given: the same, for units whose values are known.
-        exact: report the exact value too, which a model of at most 16 units has.
+        given: the same, for units that are conditioned on.
+        exact: report the exact value too, for models of at most 16 units.
         samples: model samples.
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Ackley, Hinton and Sejnowski, "A learning algorithm for Boltzmann machines", Cognitive Science 9, 1985.
 
@@ -57,7 +57,7 @@ class Probability(Metric):
         seen: set[int] = set()
         for unit, _ in (*self.of, *self.given):
             if unit in seen:
-                raise ValueError(f"unit {unit} has two values, in 'of' or 'given'")
+                raise ValueError(f"'of' and 'given' name unit {unit} twice")
             seen.add(unit)
 
     def traits(self) -> MetricTraits:
@@ -68,11 +68,11 @@ class Probability(Metric):
         low, high = VALUES.get(model.traits().space, (0.0, 1.0))
         for unit, value in (*self.of, *self.given):
             if unit >= prod(event):
-                return f"asks for unit {unit}, and a state has {prod(event)} of them, counted from 0"
+                return f"names unit {unit}, but a state has {prod(event)}, counted from 0"
             if value not in (low, high):
-                return f"asks for unit {unit} at {value}, and {model.traits().space} units are {low:g} or {high:g}"
+                return f"names value {value} of unit {unit}, but {model.traits().space} units are {low:g} or {high:g}"
         reason = too_many(event) if self.exact else None
-        return f"{reason}; 'exact: false' does without" if reason else None
+        return f"{reason}; set 'exact: false' to omit it" if reason else None
 
     def results(self) -> tuple[str, ...]:
         return (self._name(), f"{self._name()}_exact") if self.exact else (self._name(),)
@@ -97,7 +97,7 @@ class Probability(Metric):
 
 
 def _have(x: Tensor, settings: tuple[Setting, ...]) -> Tensor:
-    """Which of the states have all of these values, `(N,)`."""
+    """Whether each state has all of these values, `(N,)`."""
     units = x.flatten(1)
     have = torch.ones(len(x), device=x.device, dtype=torch.bool)
     for unit, value in settings:

@@ -1,4 +1,4 @@
-"""Whether chains agree with each other."""
+"""The potential scale reduction factor R-hat."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @component("rhat")
 class Rhat(Metric):
-    """The rank-normalised split R-hat of the coordinate on which long chains agree least: 1 if they agree.
+    """R-hat: rank-normalised split R-hat of long chains, of the coordinate with the largest; 1 if chains agree.
 
         rhat_max = max_i sqrt(((N - 1) W_i + B_i) / (N W_i))
 
-    W is the variance within half chains of N draws and B/N the variance of their means, both of normal scores, of x and
-    of its distance from the median, of which the larger counts. Above 1.01 the chains have not mixed. A coordinate that
-    never moves is an error, and so is a single chain.
+    W is the variance within half chains of N draws and B/N the variance of their means, both of normal scores; the
+    larger value of x and of its distance from the median is taken. Above 1.01 the chains have not mixed. A coordinate
+    that never moves is an error, and so is a single chain.
 
     Parameters:
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and localization: an
     improved R-hat for assessing convergence of MCMC", Bayesian Anal. 16, 2021, arXiv:1903.08008.
@@ -41,5 +41,5 @@ class Rhat(Metric):
     def measure(self, view: View) -> dict[str, float]:
         x = long_chains(view).x
         if len(x) < 2:
-            raise ValueError("a single chain has none to agree with: 'count' of 'chains:' is 2 or more")
+            raise ValueError("R-hat compares chains: set 'count' of 'chains:' to 2 or more")
         return {"rhat_max": float(rhat(x).max())}

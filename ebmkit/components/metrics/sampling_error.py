@@ -1,4 +1,4 @@
-"""The error of a diffusion that is run backwards in steps."""
+"""The discretisation error of a reverse diffusion."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from ebmkit.components.models.nets.noised_mixture import NoisedMixture
     from ebmkit.contracts.view import View
 
-#: Standard deviations that a grid reaches beyond the outermost mean: less than 1e-18 is outside.
+#: Standard deviations by which a grid extends beyond the outermost mean: less than 1e-18 is outside.
 REACH = 9.0
-#: The same beyond which a float64 knows no density.
+#: The same, beyond which the density underflows in float64.
 UNDERFLOW = 39.0
-#: Points a standard deviation of a Gaussian that is summed on a grid: the sum is then right to 1e-13.
+#: Grid points per standard deviation to sum a Gaussian with an error of 1e-13.
 DENSE = 1.25
-#: The same where densities are compared: their distance has corners.
+#: The same for comparing densities, whose absolute difference has kinks.
 FINE = 50.0
 #: Mass below which a point does not widen the next grid.
-NOTHING = 1e-18
-#: Mass that may be lost on the way.
+NEGLIGIBLE = 1e-18
+#: Largest accepted loss of mass.
 LOST = 1e-8
-#: Numbers held at a time, and at most.
+#: Numbers in memory at once, and at most.
 BLOCK, MOST = 1 << 21, 1 << 31
 
 
 class Law(NamedTuple):
-    """A density on a grid of even spacing, both `(M,)`."""
+    """A density on an evenly spaced grid, both `(M,)`."""
 
     x: Tensor
     p: Tensor
@@ -60,29 +60,30 @@ class Step(NamedTuple):
 
 @component("sampling_error")
 class SamplingError(Metric):
-    """How far the chains of `reverse_sde` end from the law that they are to draw from, exactly, in one dimension.
+    """Sampling error of `reverse_sde`: exact distance of its chains from their target, in one dimension.
 
         sampling_tv = 1/2 integral |p - q|,    sampling_kl = KL(q || p)
 
-    q is the law of the data under the noise of the earliest time, and p that of the chains there, before `denoise`. No
-    chain is run: with the exact score of `noised_mixture` a step is a Gaussian around stretch x + kick s(x), and the
-    density of the states is carried from grid to grid in float64. What is lost of its mass is an error above 1e-8.
+    q is the distribution of the data under the noise of the earliest time, and p that of the chains there, before
+    `denoise`. No chain is run: with the exact score of `noised_mixture` a step is a Gaussian around stretch x + kick
+    s(x), and the density of the states is propagated from grid to grid in float64. A loss of mass above 1e-8 is an
+    error.
 
-    Two things make the error: chains begin with a Gaussian where the data have not quite become one, and steps are of
-    finite length. Each is measured by itself, `sampling_tv_start` = TV(q_T, prior) and `sampling_tv_step` = TV with
-    chains that begin at q_T, and `sampling_tv` is at most their sum. Theory says, for the Ornstein-Uhlenbeck process
+    The error has two sources: chains start from a Gaussian although the data have not quite become one, and steps have
+    finite length. Each is measured separately, `sampling_tv_start` = TV(q_T, prior) and `sampling_tv_step` = TV with
+    chains that start from q_T, and `sampling_tv` is at most their sum. In theory, for the Ornstein-Uhlenbeck process
     and steps of length h,
 
         TV <~ sqrt(KL(data || N(0, I))) e^-T + (L sqrt(d h) + L m_2 h) sqrt(T)
 
-    `sampling_slope_horizon` is the slope of log TV(q_T, prior) against T, at T, 1.5 T and 2 T: -1 on this process (`vp`
-    with both betas 2), -2 for data whose mean is zero, and zero where the horizon is a matter of units, as in `ve` and
-    `cosine`. `sampling_slope_step` is the slope of log `sampling_tv_step` against log h, with as many steps as the
-    sampler has, twice and four times as many: at least 1/2, and about 1 where steps are short enough. For the other
-    integrator run the spec with that.
+    `sampling_slope_horizon` is the slope of log TV(q_T, prior) against T, at T, 1.5 T and 2 T: -1 for this process
+    (`vp` with both betas 2), -2 for data with zero mean, and zero if the horizon is a matter of units, as in `ve` and
+    `cosine`. `sampling_slope_step` is the slope of log `sampling_tv_step` against log h, with one, two and four times
+    the number of steps of the sampler: at least 1/2, and about 1 if steps are short enough. To measure the other
+    integrator, run the spec with it.
 
     Parameters:
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Chen et al., "Sampling is as easy as learning the score", arXiv:2209.11215, theorem 2.
 
@@ -95,11 +96,11 @@ class SamplingError(Metric):
             found = "there is no 'sampler:'" if sampler is None else f"the spec uses sampler '{sampler.component_name}'"
             return f"computes the chains of sampler 'reverse_sde', but {found}"
         if not isinstance(model, NoisedMixtureModel):
-            return "works with the exact score of model 'noised_mixture' only"
+            return "needs the exact score of model 'noised_mixture'"
         if prod(event) > 1:
-            return f"carries a density of one coordinate, and a state has {prod(event)}"
+            return f"propagates a density of one coordinate, but a state has {prod(event)}"
         if "horizon" not in {field.name for field in dataclasses.fields(type(model.schedule))}:  # type: ignore[arg-type]
-            return "looks at several horizons, and that of the schedule is no parameter"
+            return "varies the horizon, but that of the schedule is not a parameter"
         return None
 
     def results(self) -> tuple[str, ...]:
@@ -109,9 +110,9 @@ class SamplingError(Metric):
     def measure(self, view: View) -> dict[str, float]:
         sampler = view.spec.chain_sampler
         assert isinstance(sampler, ReverseSDE)  # refused otherwise
-        # On the CPU, because some devices have no float64.
+        # On the CPU, because some devices lack float64.
         module = cast("NoisedMixture", copy.deepcopy(view.module).to("cpu", torch.float64))
-        with torch.no_grad():  # float32, in which it was built, leaves weights that sum to one but for 1e-8
+        with torch.no_grad():  # the weights, built in float32, sum to one only up to 1e-8
             module.log_weights -= module.log_weights.logsumexp(0)
         counts, horizons = [sampler.steps * k for k in (1, 2, 4)], [module.schedule.horizon * k for k in (1, 1.5, 2)]
         whole = final_law(module, sampler, sampler.steps, "prior")
@@ -129,21 +130,21 @@ class SamplingError(Metric):
 
 
 def _step_error(module: NoisedMixture, sampler: ReverseSDE, steps: int) -> float:
-    """The total variation that steps make where the start is right."""
+    """The total variation caused by the steps if the start is exact."""
     law = final_law(module, sampler, steps, "exact")
     return total_variation(law, Law(law.x, density(module, law.x, module.schedule.earliest)))
 
 
 def _start_error(module: NoisedMixture, horizon: float) -> float:
-    """That between the law at a horizon and the Gaussian that chains begin with."""
-    there = copy.copy(module)
-    there.schedule = dataclasses.replace(module.schedule, horizon=horizon)  # type: ignore[type-var]
-    x = _grid(*_union(span(there, horizon), _prior_span(there)), min(_scale(there, horizon), _std(there)) / FINE)
-    return total_variation(Law(x, density(there, x, horizon)), Law(x, _normal(x, _std(there))))
+    """The total variation between the distribution at a horizon and the Gaussian that chains start from."""
+    later = copy.copy(module)
+    later.schedule = dataclasses.replace(module.schedule, horizon=horizon)  # type: ignore[type-var]
+    x = _grid(*_union(span(later, horizon), _prior_span(later)), min(_scale(later, horizon), _std(later)) / FINE)
+    return total_variation(Law(x, density(later, x, horizon)), Law(x, _normal(x, _std(later))))
 
 
 def steps_of(module: NoisedMixture, sampler: ReverseSDE, count: int) -> list[Step]:
-    """The way back in so many steps, as the sampler makes them."""
+    """The steps of a chain of this many steps, as made by the sampler."""
     return [
         Step(step_back.start, *sampler.move(step_back))
         for step_back in reverse_steps(module.schedule, count, sampler.spacing)
@@ -151,7 +152,7 @@ def steps_of(module: NoisedMixture, sampler: ReverseSDE, count: int) -> list[Ste
 
 
 def final_law(module: NoisedMixture, sampler: ReverseSDE, count: int, begin: Literal["prior", "exact"]) -> Law:
-    """Of chains behind the last of so many steps, on a grid that holds the law of the data too."""
+    """The distribution of chains after the last step, on a grid that also covers the distribution of the data."""
     steps, schedule = steps_of(module, sampler, count), module.schedule
     first, last = schedule.horizon, schedule.earliest
     around = _prior_span(module) if begin == "prior" else span(module, first)
@@ -161,41 +162,41 @@ def final_law(module: NoisedMixture, sampler: ReverseSDE, count: int, begin: Lit
     for k, step in enumerate(steps):
         to, _ = _moved(module, step, law.x)
         mass = law.p * law.spacing
-        there = to[mass > NOTHING]
-        around = float(there.min()) - REACH * step.spread, float(there.max()) + REACH * step.spread
+        reached = to[mass > NEGLIGIBLE]
+        around = float(reached.min()) - REACH * step.spread, float(reached.max()) + REACH * step.spread
         if step is steps[-1]:
             x = _grid(*_union(around, span(module, last)), min(step.spread / DENSE, _scale(module, last) / FINE))
-            reach = UNDERFLOW  # their logarithms are compared, and so they reach as far as there are numbers
+            reach = UNDERFLOW  # logarithms are compared, so the grid extends to where densities underflow
         else:
             x = _grid(*around, _resolved(module, steps[k + 1], around, step.spread / DENSE))
             reach = REACH
         law = Law(x, _spread_out(to, mass, step.spread, x, reach))
     lost = abs(1 - float(law.p.sum()) * law.spacing)
     if not lost <= LOST:
-        raise ArithmeticError(f"a share of {lost:.2g} of the density was lost on the way through {count} steps")
+        raise ArithmeticError(f"a share of {lost:.2g} of the mass was lost in {count} steps")
     return law
 
 
 def _moved(module: NoisedMixture, step: Step, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Where a step leads without its noise, and how much it stretches there."""
+    """The end point of a step without its noise, and its derivative."""
     t = x.new_full((), step.start)
-    score, bend = score_and_divergence(module, x.view(-1, *module.event), t, None, None)
-    return step.stretch * x + step.kick * score.view(-1), step.stretch + step.kick * bend
+    score, divergence = score_and_divergence(module, x.view(-1, *module.event), t, None, None)
+    return step.stretch * x + step.kick * score.view(-1), step.stretch + step.kick * divergence
 
 
 def _resolved(module: NoisedMixture, step: Step, around: tuple[float, float], at_most: float) -> float:
-    """A spacing on which the kernel of a step, as a function of where it begins, is seen."""
+    """A grid spacing that resolves the kernel of a step as a function of its starting point."""
     probe = _grid(*around, _scale(module, step.start) / 10)
     stretch = float(_moved(module, step, probe)[1].abs().max())
     return min(at_most, step.spread / (DENSE * max(1.0, stretch)))
 
 
 def _spread_out(to: Tensor, mass: Tensor, spread: float, x: Tensor, reach: float) -> Tensor:
-    """The density of `to + spread xi` on a grid, from masses; each reaches so many standard deviations."""
+    """The density of `to + spread xi` on a grid, from masses; each extends `reach` standard deviations."""
     low, h = float(x[0]), float(x[1] - x[0])
     width = 2 * min(ceil(reach * spread / h), len(x)) + 1
     if len(to) * width > MOST:
-        raise ValueError(f"a step of {spread:.2g} on {len(to)} points is too much to carry a density through")
+        raise ValueError(f"a step with noise {spread:.2g} on {len(to)} grid points needs too much memory")
     offsets = torch.arange(width, device="cpu") - width // 2
     p = torch.zeros_like(x)
     for some in torch.split(torch.arange(len(to), device="cpu"), max(1, BLOCK // width)):
@@ -209,7 +210,7 @@ def _spread_out(to: Tensor, mass: Tensor, spread: float, x: Tensor, reach: float
 
 
 def total_variation(one: Law, other: Law) -> float:
-    """Half the integral of the distance of two densities on the same grid."""
+    """Half the integral of the absolute difference of two densities on the same grid."""
     return float((one.p - other.p).abs().sum()) * one.spacing / 2
 
 
@@ -220,22 +221,22 @@ def kl_divergence(of: Law, to: Law) -> float:
 
 
 def slope(x: list[float], values: list[float]) -> float:
-    """Of the logarithms of values against x, by least squares."""
+    """The slope of the logarithms of values against x, by least squares."""
     if not min(values) > 0:
-        raise ValueError("there is no error whose slope could be measured")
+        raise ValueError("the error is zero, so that its slope cannot be measured")
     y, middle = [log(value) for value in values], sum(x) / len(x)
     return sum((a - middle) * b for a, b in zip(x, y, strict=True)) / sum((a - middle) ** 2 for a in x)
 
 
 def density(module: NoisedMixture, x: Tensor, t: float) -> Tensor:
-    """The law of the data at a time."""
+    """The density of the data at a time."""
     with torch.no_grad():
         p: Tensor = (-module(x.view(-1, *module.event), x.new_full((), t))).exp() / sqrt(2 * pi)
     return p
 
 
 def span(module: NoisedMixture, t: float) -> tuple[float, float]:
-    """Where that is."""
+    """The interval that contains it."""
     means, stds = _components(module, t)
     return float((means - REACH * stds).min()), float((means + REACH * stds).max())
 

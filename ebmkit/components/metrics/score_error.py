@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @component("score_error")
 class ScoreError(Metric):
-    """How far the model's score is from that of a known model, where data are and where they are rare.
+    """Score error: relative squared error against the score of a known model, at data and where data are rare.
 
         score_error = E|s(x) - s_target(x)|^2 / E|s_target(x)|^2
 
-    over held-out data, and as `score_error_rare` over points that are uniform in the box which the held-out data span,
-    where the target is less likely than at all but the least likely `quantile` of the data. Zero is perfect; a score of
-    zero everywhere has an error of one. Of a model that is conditioned on noise, s is the score at the least noise; the
-    target has none, so that a perfect model too has an error, which `fisher_divergence` does not see.
+    over held-out data, and as `score_error_rare` over points uniform in the bounding box of the held-out data where the
+    target density is below its `quantile` over the data. Zero is perfect; a score that is zero everywhere has an error
+    of one. For a noise-conditional model, s is the score at the lowest noise; the target has none, so that even a
+    perfect model has an error, unlike in `fisher_divergence`.
 
     Parameters:
-        target: what the data were drawn from: a model with a gradient whose parameters fix the shape of a state.
-        quantile: the share of the data that lies where data are called rare.
-        points: uniform points in the box, of which the rare ones count.
-        every: measure after each so many training steps, not only at the end.
+        target: the distribution of the data: a model with a gradient whose parameters fix the shape of a state.
+        quantile: the share of the data with a density that counts as rare.
+        points: number of uniform points in the box, of which the rare ones are used.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600.
 
@@ -63,7 +63,7 @@ class ScoreError(Metric):
 
         test = view.data("test")
         if test is None:
-            raise ValueError("the error of a score is measured at data, and there are none")
+            raise ValueError("the error of a score needs a spec with data")
         test = test.to(view.device, view.dtype)
         low, high = test.amin(0), test.amax(0)
         u = torch.empty(self.points, *view.event, device=test.device, dtype=test.dtype).uniform_(generator=view.rng)
@@ -71,11 +71,11 @@ class ScoreError(Metric):
         with frozen(build_target(self.target, test)) as target:
             energies, at_data = target.value_and_grad(test)
             in_box, at_box = target.value_and_grad(box)
-        # Sorted on the host, because `torch.quantile` refuses many points.
+        # Sorted on the host, because `torch.quantile` has a limit on the number of points.
         limit = float(energies.cpu().sort().values[int((1 - self.quantile) * (len(energies) - 1))])
         rare = in_box > limit
         if not bool(rare.any()):
-            raise ValueError(f"none of {self.points} points lies where data are rare; 'quantile' is too small")
+            raise ValueError(f"none of {self.points} points lies where data are rare: increase 'quantile' or 'points'")
         return {
             "score_error": _relative(_score(view, test), -at_data),
             "score_error_rare": _relative(_score(view, box)[rare], -at_box[rare]),
@@ -83,7 +83,7 @@ class ScoreError(Metric):
 
 
 def _score(view: View, x: Tensor) -> Tensor:
-    """The score of the data, or of data with the least noise that the model knows."""
+    """The score of the data, or at the lowest noise of the model."""
     if view.schedule is None:
         return view.score(x)
     signal, _ = signal_and_noise(view.schedule, least_noise(view.schedule))

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @component("sliced_wasserstein")
 class SlicedWasserstein(Metric):
-    """How far samples are from held-out data: the 1-D Wasserstein-1 distance, averaged over random directions.
+    """Sliced Wasserstein distance of samples from held-out data: 1-D Wasserstein-1 averaged over random directions.
 
         SW = E_v W1(v'x, v'y),    W1 = mean |sorted v'x - sorted v'y|,    v uniform on the sphere
 
-    `sliced_wasserstein_floor` is the distance of as many training points: two samples of one law are not at zero.
+    `sliced_wasserstein_floor` is that of as many training points: two samples of one distribution are not at zero.
 
     Parameters:
-        samples: model samples, and as many data points; all of the smaller split where there are fewer.
+        samples: model samples, and as many data points; limited by the smaller split.
         directions: number of random directions.
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Rabin, Peyre, Delon and Bernot, "Wasserstein barycenter and its application to texture mixing", 2011.
 

@@ -1,4 +1,4 @@
-"""How far samples of a discrete model are from its law."""
+"""The total variation distance of samples from a discrete model."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @component("total_variation")
 class TotalVariation(Metric):
-    """How far samples are from the model's own law: the share of them that would have to be other states.
+    """Total variation distance between samples and the exact distribution of a discrete model.
 
         total_variation = 1/2 sum_x |n(x) / n - p(x)|,    n(x) of n samples are x
 
-    p is exact, by enumeration of the states of at most 16 units. `total_variation_floor` is what n independent draws
-    from p itself have on average, which is not zero:
+    p is exact, by enumeration of the states of at most 16 units. `total_variation_floor` is the expected value for n
+    independent draws from p, which is not zero:
 
         E|n(x) - n p| = 2 k C(n, k) p^k (1 - p)^(n - k + 1),    k = floor(n p) + 1
 
     Parameters:
         samples: model samples.
-        every: measure after each so many training steps, not only at the end.
+        every: interval in training steps; by default it is measured only at the end.
 
     Reference: Diaconis and Zabell, "Closed form summation for classical distributions: variations on a theme of de
     Moivre", Statistical Science 6, 1991.

@@ -1,4 +1,4 @@
-"""What the chains that drew the samples saw on their way."""
+"""Traces of the chains that drew the samples."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def trace(view: View, name: str, samples: int) -> list[float]:
-    """The mean over chains at each step, where the chains are those that draw at least so many samples."""
+    """The mean over chains at each step, for chains that draw at least `samples` samples."""
     view.samples(samples)
     if name not in view.traces:
-        raise ValueError(f"the steps of the sampler report no {name}")
+        raise ValueError(f"the sampler does not report '{name}'")
     numbers: list[float] = view.traces[name].tolist()
     return numbers

@@ -1,1 +1,1 @@
-"""What training minimises: one objective a file."""
+"""Training losses: one objective per file."""

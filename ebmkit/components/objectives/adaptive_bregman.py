@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @component("adaptive_bregman")
 class AdaptiveBregman(Objective):
-    """Bregman ratio matching against a frozen copy of the model itself, renewed every K steps.
+    """Self-adapting Bregman ratio matching: the noise is a frozen copy of the model, renewed every K steps.
 
         L = E_m[S0(u)] - E_data[S1(u)],    log u(x) = E_m(x) - E(x)
 
     This is `bregman` with noise `snapshot` and without log Z. With K = 1 the ratio is 1 at every step, and the gradient
-    is that of maximum likelihood times psi''(1), for every generator. The energy is learnt up to a constant.
+    is that of maximum likelihood times psi''(1), for every generator. The energy is determined up to a constant.
 
     Parameters:
-        generator: the convex function psi that S0 and S1 come from; `logistic` makes this `adaptive_nce`.
-        interval: K, training steps between two copies of the model.
+        generator: the convex function psi that defines S0 and S1; `logistic` gives `adaptive_nce`.
+        interval: K, number of training steps between two copies of the model.
         sampler: draws from the copy; one chain per data point.
-        init: where those chains begin.
+        init: starting points of those chains.
         energy_l2: factor of a penalty that keeps energies near zero, E_data[E^2] + E_m[E^2]; 0 is pure ratio matching.
-        control_variate: add a term of mean zero under the copy (Stein's) that takes scatter out of the gradient, more
-            of it the nearer the copy is to a Gaussian. It costs about four passes over the noise samples, wants an
-            energy with second derivatives, and changes the mean where chains have not converged.
+        control_variate: add a control variate (Stein's), a term of mean zero under the copy that lowers the variance of
+            the gradient, most if the copy is close to a Gaussian. It costs about four passes over the noise samples,
+            needs an energy with second derivatives, and changes the mean if chains have not converged.
 
     Reference: Xu, "Self-adapting noise-contrastive estimation for energy-based models", thesis, Tsinghua 2022,
     sections 4.3 and 4.4.
@@ -78,7 +78,7 @@ class AdaptiveBregman(Objective):
         contrast = cast("Contrast", context.extras)
         log_u = contrast.log_ratios(model, batch, len(batch), context)
         value = self.generator.s0(log_u.noise).mean() - self.generator.s1(log_u.data).mean()
-        penalty = 2 * log_u.energy.square().mean()  # the sum of two means, over as many points each
+        penalty = 2 * log_u.energy.square().mean()  # the sum of two means over equally many points
         energy_data, energy_noise = log_u.energy.detach().chunk(2)
         metrics = {
             **log_u.metrics(),

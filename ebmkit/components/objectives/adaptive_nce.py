@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 @component("adaptive_nce")
 class AdaptiveNCE(Objective):
-    """Tell data from the model's own samples by logistic regression, the model being a copy renewed every K steps.
+    """Self-adapting NCE: logistic regression of data against samples of a copy of the model, renewed every K steps.
 
         L = E_data[softplus(-G(x))] + E_m[softplus(G(x))],    G(x) = E_m(x) - E(x)
 
     This is `adaptive_bregman` with the generator `logistic`. With K = 1 the gradient is one half of that of maximum
-    likelihood. The energy is learnt up to a constant: unlike `nce` it does not normalise itself.
+    likelihood. Unlike with `nce`, the energy is determined only up to a constant: the model is not normalised.
 
     Parameters:
-        interval: K, training steps between two copies of the model.
-        sampler: draws from the copy; one chain per data point. For images the thesis takes a gradient step of 1 and
-            noise of its own, `{use: langevin, steps: 100, step_size: 1.0, noise_std: 0.005}`.
-        init: where those chains begin.
+        interval: K, number of training steps between two copies of the model.
+        sampler: draws from the copy; one chain per data point. For images the thesis uses a gradient step of 1 and a
+            separate noise scale, `{use: langevin, steps: 100, step_size: 1.0, noise_std: 0.005}`.
+        init: starting points of those chains.
         energy_l2: factor of a penalty that keeps energies near zero, E_data[E^2] + E_m[E^2]; 0 is pure contrast.
-        control_variate: add a term of mean zero under the copy (Stein's) that takes scatter out of the gradient; see
-            `adaptive_bregman`.
+        control_variate: add a control variate (Stein's), a term of mean zero under the copy that lowers the variance of
+            the gradient; see `adaptive_bregman`.
 
     Reference: Xu, "Self-adapting noise-contrastive estimation for energy-based models", thesis, Tsinghua 2022,
-    algorithm 3.1, where `t + 1 % K` is to be read as `(t + 1) % K`.
+    algorithm 3.1, where `t + 1 % K` should read `(t + 1) % K`.
 
     Example: objective: {use: adaptive_nce, interval: 5}
     """

@@ -1,4 +1,4 @@
-"""Maximum likelihood by a variational sampler."""
+"""Maximum likelihood with a variational sampler."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 @component("adversarial")
 class Adversarial(Objective):
-    """Maximum likelihood without chains: a density q that can be sampled follows the model, and bounds its normaliser.
+    """Adversarial maximum likelihood: a trained density q replaces chains and bounds the normaliser.
 
         log Z >= E_q[-E] + H(q),    equal when q is the model
         theta minimises  E_data[E] - E_q[E] + energy_l2 (E_data[E^2] + E_q[E^2])
         q minimises      E_q[E] - H(q) = E_q[E(x) + log q(x)]
 
-    The lecture that this is from bounds the likelihood with a fourth line that applies Jensen's inequality to Z instead
-    of log Z; the bound above is the right one. It is logged as `log_z_bound`;
-    with noise `generator` it is that of its mixture at hand, which is never quite tight.
+    The lecture that this follows derives its bound by applying Jensen's inequality to Z instead of log Z in its fourth
+    line; the bound above is the correct one. It is logged as `log_z_bound`; with noise `generator` it is that of the
+    current mixture, which is never quite tight.
 
     Parameters:
-        noise: q; noise that learns.
+        noise: q; trainable noise.
         noise_ratio: samples of q per data point.
         energy_l2: factor of a penalty that keeps energies near zero; 0 is pure likelihood.
 

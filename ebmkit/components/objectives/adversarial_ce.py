@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @component("adversarial_ce")
 class AdversarialCE(Objective):
-    """Tell data from a mixture of fixed noise and a generator, which learns to make that hard.
+    """Adversarial contrastive estimation: NCE against a mixture of fixed noise and a generator trained to be hard.
 
         min_theta max_phi J,    J = E_data[softplus(-G(x))] + r E_n[softplus(G(x))]
         G(x) = -E(x) - log Z - log p_n(x) - log r,    p_n = base_share p_base + (1 - base_share) p_phi
 
-    The thesis weighs data by `1 - h` where h is the log-probability of noise (its equation 3.3); right is
-    `log(1 - exp h)`, which is the softplus above. The generator is moved through its samples and through its density.
+    The thesis weights data by `1 - h`, where h is the log-probability of noise (its equation 3.3); correct is
+    `log(1 - exp h)`, the softplus above. The generator is trained through its samples and through its density.
 
     Parameters:
-        noise: p_base, which covers the data whatever the generator does.
-        generator: p_phi; noise that learns.
-        base_share: the part of the noise that comes from the base.
-        noise_ratio: r, noise samples per data point (at least one sample a batch).
+        noise: p_base, which covers the data regardless of the generator.
+        generator: p_phi; trainable noise.
+        base_share: the fraction of noise that comes from the base.
+        noise_ratio: r, noise samples per data point (at least one sample per batch).
 
     Reference: Bose, Ling and Cao, "Adversarial contrastive estimation", arXiv:1805.03642; Xu, thesis, Tsinghua 2022,
     section 3.1.
@@ -52,7 +52,7 @@ class AdversarialCE(Objective):
 
     def __post_init__(self) -> None:
         if "learnable" not in self.generator.traits().offers:
-            raise ValueError(f"'generator' has to learn, and noise '{self.generator.component_name}' does not")
+            raise ValueError(f"'generator' must be trainable, but noise '{self.generator.component_name}' is not")
 
     def extras(self, event: Event, data: Tensor) -> ContrastiveContest:
         from ebmkit.components.noise.nets.mixed_density import MixedDensity

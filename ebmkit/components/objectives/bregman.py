@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @component("bregman")
 class BregmanRatioMatching(Objective):
-    """Match the density ratio of model to noise with that of data to noise, under any Bregman divergence.
+    """Bregman ratio matching: density-ratio estimation of data to noise under any Bregman divergence.
 
         L = E_noise[S0(u(x))] - E_data[S1(u(x))],    log u(x) = -E(x) - log Z - log p_noise(x)
         S0(u) = u psi'(u) - psi(u),    S1(u) = psi'(u)
 
     Parameters:
-        generator: the convex psi; `logistic` with the same `noise_ratio` makes this `nce`.
-        noise: what the data are contrasted with; it must cover them.
-        noise_ratio: noise samples per data point (at least one sample a batch).
-        learn_log_z: learn log Z beside the model; without it the model has to normalise itself.
+        generator: the convex psi; `logistic` with the same `noise_ratio` gives `nce`.
+        noise: the distribution that data are contrasted with; it must cover them.
+        noise_ratio: noise samples per data point (at least one sample per batch).
+        learn_log_z: learn log Z as a parameter; otherwise the model must normalise itself.
 
     Reference: Gutmann and Hirayama, arXiv:1202.3727; Xu, thesis, Tsinghua 2022, section 4.2.
 

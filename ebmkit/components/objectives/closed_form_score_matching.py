@@ -1,4 +1,4 @@
-"""Score matching of an exponential family, solved."""
+"""Score matching of an exponential family in closed form."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @component("closed_form_score_matching")
 class ClosedFormScoreMatching(Objective):
-    """Go to the parameters that minimise score matching on all training data, which are known in closed form.
+    """Closed-form score matching of an exponential family: the minimiser on all training data as the target.
 
         J(theta) = E[1/2 |s|^2 + div s] = 1/2 theta' A theta + b' theta,    s = sum_k theta_k dT_k/dx
         A = E[dT dT'],    b = E[lap T],    theta* = -A^-1 b
         L = 1/2 |theta - theta*|^2
 
-    `sgd` with a learning rate of 1 gets there in one step. theta* is found in float64 when the run is built; `excess`
-    is J(theta) - J(theta*). The documents write a base measure exp(a(x)) beside the statistics; here it is 1.
+    `sgd` with a learning rate of 1 reaches it in one step. theta* is computed in float64 when the run is built;
+    `excess` is J(theta) - J(theta*). The literature also has a base measure exp(a(x)); here it is 1.
 
     Reference: Hyvarinen, "Some extensions of score matching", Computational Statistics and Data Analysis 51, 2007.
 

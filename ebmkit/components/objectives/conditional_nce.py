@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 @component("conditional_nce")
 class ConditionalNCE(Objective):
-    """Tell a data point from noise around it; log Z cancels, and the energy is learnt up to a constant.
+    """Conditional noise-contrastive estimation: classify data points against noise around them, without log Z.
 
         L = E softplus(-G(x, y)),    G(x, y) = E(y) - E(x) + log p(y | x) - log p(x | y),    y ~ p(y | x)
 
+    log Z cancels; the energy is determined up to a constant.
+
     Parameters:
-        noise: where y comes from, given a data point x.
+        noise: the distribution of y given a data point x.
         noise_ratio: noise samples per data point.
 
     Reference: Ceylan and Gutmann, "Conditional noise-contrastive estimation of unnormalised models", arXiv:1806.03664.

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @component("denoising_score_matching")
 class DenoisingScoreMatching(Objective):
-    """Match the model's score at noisy points with the direction back to the clean ones.
+    """Denoising score matching: regress the model's score at noisy points on the direction to the clean points.
 
         L = 1/2 E |s(x + sigma xi) + xi / sigma|^2,    s = -dE/dx,    xi ~ N(0, I)
 
-    The best model is the data convolved with N(0, sigma^2 I); no sampling and no second derivative in x is needed.
+    The optimum is the data distribution convolved with N(0, sigma^2 I); no sampling or second derivative is needed.
 
     Parameters:
-        sigma: standard deviation of the noise: small against the data, or their detail is blurred.
+        sigma: standard deviation of the noise: small compared with the data, whose details are blurred otherwise.
 
     Reference: Vincent, "A connection between score matching and denoising autoencoders", Neural Computation 23, 2011.
 

@@ -1,4 +1,4 @@
-"""Recovery likelihood."""
+"""Diffusion recovery likelihood."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 @component("diffusion_recovery")
 class DiffusionRecovery(Objective):
-    """Maximise the likelihood of recovering a point from a noisy copy of it, for one noise level.
+    """Recovery likelihood: maximum likelihood of a clean point given a noisy copy of it, at one noise level.
 
         x~ = x + sigma xi,    E(y | x~) = E(y) + |y - x~|^2 / (2 sigma^2),    y ~ p(y | x~)
         L = E_data[E(x)] - E[E(y)] + energy_l2 (E_data[E^2] + E[E^2])
 
-    The quadratic is the same in both phases and falls out of the gradient, not out of the chains. p(y | x~) is narrow
-    and its chains begin at x~, so they are short where those of the model itself would not mix. The best E is that of
-    the data, whatever sigma is: a small one tends to score matching, which does not see how mass is shared among far
-    modes, a large one to maximum likelihood.
+    The quadratic term is the same in both phases, so it cancels in the gradient but not in the chains. p(y | x~) is
+    narrow and its chains start at x~, so short chains suffice where those of the model itself would not mix. The
+    optimal E is that of the data for every sigma: a small sigma approaches score matching, which is blind to the
+    relative weights of distant modes, a large one approaches maximum likelihood.
 
     Parameters:
-        sigma: standard deviation of the noise: as wide as the gaps that chains have to cross, and no wider than they
-            get, which is about sqrt(2 steps step_size).
-        sampler: draws from p(y | x~); its steps are short against sigma and the detail of the data. It knows nothing of
-            where the model's samples lie, so a spec that wants some has a `sampler:` of its own.
+        sigma: standard deviation of the noise: as wide as the gaps that chains have to cross, but no wider than the
+            distance they cover, which is about sqrt(2 steps step_size).
+        sampler: draws from p(y | x~); its steps must be short compared with sigma and the details of the data. It does
+            not draw model samples: a spec that needs some must have its own `sampler:`.
         energy_l2: factor of a penalty that keeps energies near zero; 0 is pure likelihood.
 
     Reference: Gao et al., "Learning energy-based models by diffusion recovery likelihood", arXiv:2012.08125; for one

@@ -1,4 +1,4 @@
-"""Maximum likelihood where the normaliser can be computed."""
+"""Maximum likelihood with a computed normaliser."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from ebmkit.components.objectives.nets.normaliser import Box
     from ebmkit.contracts.context import Context
 
-#: Points a side of the grid, by dimension: on a line they cost little.
+#: Default number of grid points per side, by dimension: on a line they are cheap.
 POINTS = {1: 1025, 2: 129}
 
 
 @component("exact_mle")
 class ExactMLE(Objective):
-    """Maximise the likelihood itself, with a normaliser that is computed and not sampled.
+    """Exact maximum likelihood: the negative log-likelihood with log Z computed instead of sampled.
 
         L = E_data[E(x)] + log Z,    dL/dtheta = E_data[dE/dtheta] - E_model[dE/dtheta]
 
-    log Z is a sum over all states of at most 16 units, or what the model offers, or an integral over one or two real
-    coordinates by the trapezoidal rule, in a box around the data. A model may hide mass beyond the box, where the loss
-    does not see it: the quadratic base of the networks keeps it inside, and `mass_at_edge`, the share in the outermost
-    sixteenth of the box on each side, tells when it does not.
+    log Z is a sum over all states of at most 16 units, or given by the model, or an integral over one or two real
+    coordinates by the trapezoidal rule, in a box around the data. Mass of the model outside the box is invisible to the
+    loss: the quadratic base of the networks keeps it inside, and `mass_at_edge`, the share in the outermost sixteenth
+    of the box on each side, shows if it does not.
 
     Parameters:
-        points: points a side of the grid; without it 1025 on a line and 129 in the plane. Their distance has to be
-            less than the width of the narrowest peak.
-        margin: how far the box reaches beyond the data on each side, as a multiple of what they span.
+        points: grid points per side; by default 1025 on a line and 129 in the plane. Their distance must be less than
+            the width of the narrowest peak.
+        margin: how far the box extends beyond the data on each side, as a multiple of their range.
 
     Reference: Fisher, "On the mathematical foundations of theoretical statistics", 1922; Trefethen and Weideman, "The
     exponentially convergent trapezoidal rule", SIAM Review 56, 2014.
@@ -55,8 +55,8 @@ class ExactMLE(Objective):
         if "log_z" in model.traits().offers or (model.traits().space == "real" and d <= 2):
             return None
         return (
-            f"sums over the states of at most {ENUMERABLE} units or integrates over one or two real coordinates where "
-            f"the model does not offer 'log_z', and a state has {d} {model.traits().space} ones"
+            f"sums over the states of at most {ENUMERABLE} units or integrates over one or two real coordinates unless "
+            f"the model offers 'log_z', but a state has {d} {model.traits().space} ones"
         )
 
     def extras(self, event: Event, data: Tensor) -> Box | None:

@@ -1,4 +1,4 @@
-"""Score matching where the score of the data is known."""
+"""Score matching with a known score of the data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @component("explicit_score_matching")
 class ExplicitScoreMatching(Objective):
-    """Match the model's score with that of a known target, at data points. For teaching and tests.
+    """Explicit score matching: squared error of the model's score against that of a known target, at data points.
 
         L = 1/2 E |s(x) - s_target(x)|^2,    s = -dE/dx
 
-    Half the Fisher divergence from data to model, where the target is the law of the data.
+    Half the Fisher divergence from data to model if the target is the distribution of the data. For teaching and tests.
 
     Parameters:
-        target: the model that the data follow; its parameters stay as they are.
+        target: the model that the data follow; its parameters are not trained.
 
     Reference: Hyvarinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005, equation 2.
 
@@ -40,15 +40,15 @@ class ExplicitScoreMatching(Objective):
     def __post_init__(self) -> None:
         name = self.target.component_name
         if lacking := sorted(self.needs - self.target.traits().offers):
-            raise ValueError(f"model '{name}' has no score: it does not offer '{', '.join(lacking)}'")
+            raise ValueError(f"model '{name}' has no score, because it does not offer '{', '.join(lacking)}'")
         if self.target.traits().space != "real" or self.target.traits().conditioning is not None:
-            raise ValueError(f"model '{name}' has no score in x alone, on real states")
+            raise ValueError(f"model '{name}' has no score as a function of x alone on real states")
 
     def refusal(self, question: Question) -> str | None:
         event = question.event
         fixed = self.target.event()
         if fixed is not None and fixed != event:
-            return f"has a target on states of shape {fixed}, the model lives on states of shape {event}"
+            return f"has a target on states of shape {fixed}, but the model is on states of shape {event}"
         if reason := self.target.refusal(replace(question, model=self.target)):
             return f"has a target that does not fit: model '{self.target.component_name}' {reason}"
         return None

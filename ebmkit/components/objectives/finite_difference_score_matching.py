@@ -1,4 +1,4 @@
-"""Score matching without derivatives in x."""
+"""Score matching without derivatives with respect to x."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @component("finite_difference_score_matching")
 class FiniteDifferenceScoreMatching(Objective):
-    """Sliced score matching with differences of energies for derivatives: three forward passes, and nothing else.
+    """Finite-difference score matching: sliced score matching with energy differences, in three forward passes.
 
         L = d / eps^2 E[1/2 (1/2 (E(x + v) - E(x - v)))^2 - (E(x + v) + E(x - v) - 2 E(x))],    |v| = eps
 
-    v is uniform on its sphere. The error against `sliced_score_matching` (projections on the sphere, not variance
-    reduced) falls with eps^2. What rounding adds grows with 1/eps^2, and with the size of the energies.
+    v is uniform on the sphere. The error relative to `sliced_score_matching` (projections on the sphere, not variance
+    reduced) decreases as eps^2. The rounding error grows as 1/eps^2, and with the size of the energies.
 
     Parameters:
-        eps: length of a step: small against the detail of the data, and not below 0.01 in float32.
+        eps: length of a step: small compared with the details of the data, and at least 0.01 in float32.
 
     Reference: Pang, Xu, Li, Song, Ermon and Zhu, "Efficient learning of generative models via finite-difference score
     matching", arXiv:2007.03317.

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @component("flow_ce")
 class FlowCE(Objective):
-    """Tell data from a normalising flow, which learns to make that hard; both become the data.
+    """Flow contrastive estimation: NCE against a normalising flow that is trained jointly to be hard to classify.
 
         min_theta max_phi J,    J = E_data[softplus(-G(x))] + r E_phi[softplus(G(x))]
         G(x) = -E(x) - log Z - log p_phi(x) - log r
 
-    The flow begins where maximum likelihood has brought it, and is moved through its samples and through its density.
+    The flow starts from its maximum-likelihood fit, and is trained through its samples and through its density.
 
     Parameters:
-        noise: p_phi; noise that learns.
-        noise_ratio: r, noise samples per data point (at least one sample a batch).
+        noise: p_phi; trainable noise.
+        noise_ratio: r, noise samples per data point (at least one sample per batch).
 
     Reference: Gao, Nijkamp, Kingma, Xu, Dai and Wu, "Flow contrastive estimation of energy-based models",
     arXiv:1912.00589.

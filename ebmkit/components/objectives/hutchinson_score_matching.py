@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @component("hutchinson_score_matching")
 class HutchinsonScoreMatching(Objective):
-    """Score matching in which random vectors probe the trace, at a price that does not grow with the dimension.
+    """Score matching with Hutchinson's trace estimator: random probes, at a cost independent of the dimension.
 
         L = E[1/2 |s(x)|^2 + v' (ds/dx) v],    s = -dE/dx,    E[v v'] = I
 
-    Its mean over v is `score_matching`. Rademacher probes scatter least: of them the diagonal is exact.
+    Its mean over v is `score_matching`. Rademacher probes have the smallest variance: the diagonal is exact.
 
     Parameters:
-        probe: the law of v: signs (`rademacher`) or normal numbers (`gaussian`).
+        probe: the distribution of v: signs (`rademacher`) or standard normal (`gaussian`).
         projections: number of vectors v for each data point.
 
     Reference: Hutchinson, Communications in Statistics 18, 1989; Xu, thesis, Tsinghua 2022, equation 2.8.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @component("jem")
 class JEM(Objective):
-    """Teach one network to classify and to generate: the likelihood of points together with their labels.
+    """Joint energy-based model: cross-entropy of a classifier plus the likelihood of the energy in its logits.
 
         -log p(x, y) = -log p(y | x) - log p(x),    p(y | x) = softmax f(x),    E(x) = -log sum_y exp f(x)[y]
         L = E_data[-log softmax f(x)[y]] + weight L_mle(x)
@@ -35,10 +35,10 @@ class JEM(Objective):
     Parameters:
         weight: factor of the generative term; 0 is a plain classifier, without chains.
         sampler: draws from the model; one chain per data point.
-        init: where those chains begin.
+        init: starting points of those chains.
         energy_l2: factor of a penalty that keeps energies near zero, inside the generative term.
-        input_noise: standard deviation of Gaussian noise that is added to the data points of every batch, so that less
-            is learnt by heart; 0 adds none.
+        input_noise: standard deviation of Gaussian noise added to the data points of every batch against overfitting;
+            0 adds none.
 
     Reference: Grathwohl et al., "Your classifier is secretly an energy based model and you should treat it like one",
     arXiv:1912.03263.
@@ -62,7 +62,7 @@ class JEM(Objective):
         return self.init.build(event)
 
     def prepare(self, setting: Setting) -> None:
-        """Raise a ValueError if the model has no place for some label of the training data."""
+        """Raise a ValueError if a label of the training data is outside the classes of the model."""
         if setting.data is None or setting.labels is None:
             return
         like = next(setting.model.parameters())
@@ -71,10 +71,10 @@ class JEM(Objective):
         low, high = setting.labels.aminmax()
         if low < 0 or high >= classes:
             wrong = int(low if low < 0 else high)
-            raise ValueError(f"there is a label {wrong}, and the model has {classes} classes: 0 to {classes - 1}")
+            raise ValueError(f"the data have a label {wrong}, but the model has {classes} classes, 0 to {classes - 1}")
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        assert context.labels is not None  # resolve promised
+        assert context.labels is not None  # checked by resolve
         if self.input_noise:
             batch = batch.add(torch.empty_like(batch).normal_(generator=context.rng), alpha=self.input_noise)
         logits = cast("Classifying", model).logits(batch)

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @component("mle")
 class MLE(Objective):
-    """Lower the energy of data and raise it at the model's own samples, which follows the likelihood's gradient.
+    """Maximum likelihood by sampling (contrastive divergence, PCD): the energy of data less that of model samples.
 
         d/dtheta -log p(x) = dE(x)/dtheta - E_model[dE/dtheta]
         L = E_data[E] - E_model[E] + energy_l2 (E_data[E^2] + E_model[E^2])
 
-    Where chains begin makes the variants: `data` is CD-k, `replay` with rejuvenation 0 is PCD, `noise` is short-run.
+    The chain starts define the variants: `data` is CD-k, `replay` with rejuvenation 0 is PCD, `noise` is short-run.
 
     Parameters:
         sampler: draws from the model; one chain per data point.
-        init: where those chains begin.
-        energy_l2: factor of a penalty that keeps energies near zero; 0 is pure likelihood, and often diverges.
+        init: starting points of those chains.
+        energy_l2: factor of a penalty that keeps energies near zero; 0 is pure likelihood, which often diverges.
 
     Reference: Hinton, Neural Computation 14, 2002; Tieleman, ICML 2008; Du and Mordatch, arXiv:1903.08689.
 

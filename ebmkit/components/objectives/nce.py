@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @component("nce")
 class NCE(Objective):
-    """Tell data from noise by logistic regression; the best classifier knows the density, normaliser included.
+    """Noise-contrastive estimation: logistic regression of data against noise, which also estimates the normaliser.
 
         L = E_data[softplus(-G(x))] + r E_noise[softplus(G(x))],    G(x) = -E(x) - log Z - log p_noise(x) - log r
 
     Parameters:
-        noise: what the data are contrasted with; it must cover them.
-        noise_ratio: r, noise samples per data point (at least one sample a batch).
-        learn_log_z: learn log Z beside the model; without it the model has to normalise itself.
+        noise: the distribution that data are contrasted with; it must cover them.
+        noise_ratio: r, noise samples per data point (at least one sample per batch).
+        learn_log_z: learn log Z as a parameter; otherwise the model must normalise itself.
 
     Reference: Gutmann and Hyvarinen, "Noise-contrastive estimation of unnormalized statistical models", JMLR 13, 2012.
 

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @component("noise_conditional_score_matching")
 class NoiseConditionalScoreMatching(Objective):
-    """Match the scores of data under noise of many levels, all by one network that is told the level.
+    """Noise-conditional score matching (NCSN): denoising score matching at many levels with one conditioned network.
 
         L = 1/L sum_i lambda(sigma_i) 1/2 E |s(x + sigma_i xi, sigma_i) + xi / sigma_i|^2
         lambda(sigma) = sigma^power
 
-    Every point of a batch is given one level, evenly over the levels, so that a step costs as much as with one of them.
-    With lambda = sigma^2 all levels count alike.
+    Each point of a batch gets one level, evenly over the levels, so that a step costs as much as with a single level.
+    With lambda = sigma^2 all levels have equal weight.
 
     Parameters:
-        schedule: the noise levels; the model's own.
-        power: of sigma in the weight.
+        schedule: the noise levels, the same as the model's.
+        power: exponent of sigma in the weight.
         weights: one weight lambda_i for each level, from the largest sigma to the smallest, in place of the power.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600,
@@ -54,9 +54,9 @@ class NoiseConditionalScoreMatching(Objective):
         if self.weights is None or self.schedule is None or self.schedule.conditioning != "sigma":
             return
         if len(self.weights) != self.schedule.count:
-            raise ValueError(f"{len(self.weights)} weights for {self.schedule.count} noise levels")
+            raise ValueError(f"{len(self.weights)} weights for {self.schedule.count} noise levels: give one per level")
         if not any(self.weights):
-            raise ValueError("all weights are zero")
+            raise ValueError("'weights' are all zero: at least one must be positive")
 
     def traits(self) -> ObjectiveTraits:
         return super().traits()._replace(schedule=self.schedule)

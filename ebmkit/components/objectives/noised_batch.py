@@ -1,4 +1,4 @@
-"""A batch under noise of many levels, and how well a score finds the way back."""
+"""Denoising losses of a batch at many noise levels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def even_shares(batch: Tensor, rng: Generator) -> Tensor:
-    """Numbers in [0, 1), one for each point of a batch: each uniform, all of them evenly spread.
+    """Numbers in [0, 1), one for each point of a batch: each uniform, jointly evenly spaced.
 
-    They share one random shift, so that no batch sees much of one noise level and little of another.
+    They share one random shift, so that every batch covers the noise levels evenly.
     """
-    precise = torch.promote_types(batch.dtype, torch.float32)  # half precision would leave out half of many levels
+    precise = torch.promote_types(batch.dtype, torch.float32)  # in half precision many levels would never occur
     shift = torch.empty((), device=batch.device, dtype=precise).uniform_(generator=rng)
     order = torch.arange(len(batch), device=batch.device, dtype=precise)
     return (shift + order / len(batch)).remainder(1)

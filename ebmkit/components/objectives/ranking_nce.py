@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @component("ranking_nce")
 class RankingNCE(Objective):
-    """Find the data point among noise samples; log Z cancels, and the energy is learnt up to a constant.
+    """Ranking noise-contrastive estimation: softmax classification of a data point among noise samples, without log Z.
 
         L = -E log (u(x_0) / sum_{k=0..K} u(x_k)),    log u(x) = -E(x) - log p_noise(x),    x_0 data, the others noise
 
-    The thesis prints the softmax of `rho_k u_k` (its equation 2.14) and means the softmax of its logarithm; here the
-    places are equally likely, so that rho cancels.
+    log Z cancels; the energy is determined up to a constant. The thesis prints the softmax of `rho_k u_k` (its equation
+    2.14) and means the softmax of its logarithm; here all positions are equally likely, so that rho cancels.
 
     Parameters:
-        noise: what the data are contrasted with; it must cover them.
-        negatives: K, noise samples that each data point is found among.
+        noise: the distribution that data are contrasted with; it must cover them.
+        negatives: K, number of noise samples for each data point.
 
     Reference: Jozefowicz et al., arXiv:1602.02410; Ma and Collins, arXiv:1809.01812; Xu, thesis, Tsinghua 2022,
     section 2.3.

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @component("score_matching")
 class ScoreMatching(Objective):
-    """Match the model's score with that of the data, of which nothing but points is known: its trace stands in for it.
+    """Score matching (Hyvarinen): match the score of the data through the exact trace of the Hessian.
 
         L = E[1/2 |s(x)|^2 + tr ds/dx],    s = -dE/dx
           = E[1/2 |dE/dx|^2 - tr d2E/dx2]
 
-    Up to a constant this is `explicit_score_matching`. The trace is exact: its price grows with the dimension (for
-    `mlp` up to the width of its first layer), which that of `sliced_score_matching` does not. Beigy's lecture prints
-    the second line with a plus and a squared second derivative. An energy without curvature, such as a `relu` network,
-    cannot be learnt by it and is refused.
+    Up to a constant this is `explicit_score_matching`. The cost of the exact trace grows with the dimension (for `mlp`
+    up to the width of its first layer), unlike that of `sliced_score_matching`. Beigy's lecture prints the second line
+    with a plus and a squared second derivative. An energy without curvature, such as a `relu` network, cannot be
+    learned by it and is refused.
 
     Reference: Hyvarinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005.
 

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @component("sde_score_matching")
 class SDEScoreMatching(Objective):
-    """Match the scores of data on their way into noise, at all times, by one network that is told the time.
+    """Score matching along a diffusion (SDE): denoising score matching at all times with one conditioned network.
 
         L = E_t lambda(t) 1/2 E |s(x_t, t) + xi / noise|^2,    x_t = signal x + noise xi,    t ~ U[earliest, T]
 
-        noise         lambda = noise^2, with which all times count alike
-        likelihood    lambda = g^2, with which L bounds the negative log-likelihood, but for a constant and units of
-                      time; noisier, because it weighs little noise heavily
+        noise         lambda = noise^2, with which all times have equal weight
+        likelihood    lambda = g^2, with which L bounds the negative log-likelihood, up to a constant and units of time;
+                      of higher variance, because low noise gets large weights
 
     Parameters:
-        schedule: the process in time; the model's own.
+        schedule: the process in time, the same as the model's.
         weight: lambda.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",

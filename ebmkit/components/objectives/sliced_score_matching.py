@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @component("sliced_score_matching")
 class SlicedScoreMatching(Objective):
-    """Match scores along random directions, at a price that does not grow with the dimension.
+    """Sliced score matching: score matching along random directions, at a cost independent of the dimension.
 
         L = E[1/2 (v's(x))^2 + v' (ds/dx) v],    s = -dE/dx,    E[v v'] = I
           = E[1/2 (v' dE/dx)^2 - v' (d2E/dx2) v]
 
-    With `variance_reduced` the mean of the first term over v, which is known, takes its place: 1/2 |s|^2. Beigy's
-    lecture prints the second line with a plus, and squares inside the sum of the first term.
+    With `variance_reduced` the first term is replaced by its mean over v, 1/2 |s|^2. Beigy's lecture prints the second
+    line with a plus, and squares inside the sum of the first term.
 
     Parameters:
-        projection: the law of v: normal, signs (`rademacher`), or uniform on the sphere of radius sqrt d.
+        projection: the distribution of v: normal, signs (`rademacher`), or uniform on the sphere of radius sqrt d.
         variance_reduced: 1/2 |s|^2 instead of 1/2 (v's)^2.
         projections: number of directions v for each data point.
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @component("stein")
 class Stein(Objective):
-    """A critic looks for a vector field that tells model from data by Stein's identity; the model gives it nothing.
+    """Learned Stein discrepancy: a critic maximises the violation of Stein's identity, the model minimises it.
 
         D(f) = E_data[s(x)'f(x) + tr df/dx],    s = -dE/dx
         the critic f maximises D(f) - l2 E_data |f|^2, the model minimises D(f)
 
-    Where the scores of model and data agree, D(f) is zero for every f. The best critic is (s - s_data) / (2 l2), and
-    its D - l2 |f|^2 the Fisher divergence over 4 l2. The critic is a network with two hidden layers, whose trace is
-    exact in any dimension, and no sampling and no second derivative of the energy is needed.
+    If the scores of model and data agree, D(f) is zero for every f. The optimal critic is (s - s_data) / (2 l2), and
+    its D - l2 |f|^2 is the Fisher divergence over 4 l2. The critic is a network with two hidden layers, whose trace is
+    exact in any dimension; no sampling and no second derivative of the energy is needed.
 
     Parameters:
-        l2: weight of the critic's penalty; 0.5 makes the best critic the difference of scores.
+        l2: weight of the critic's penalty; 0.5 makes the optimal critic the difference of scores.
         width: units in each hidden layer of the critic.
 
     Reference: Grathwohl et al., "Learning the Stein discrepancy for training and evaluating energy-based models without

@@ -1,1 +1,1 @@
-"""How parameters follow the gradient: one optimizer a file."""
+"""Optimizers of torch: one per file."""

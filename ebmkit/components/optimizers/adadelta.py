@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @component("adadelta")
 class Adadelta(Optimizer):
-    """Steps with the units of the parameters: scaled by earlier steps over earlier gradients.
+    """Adadelta: gradient steps scaled by the ratio of running means of earlier steps and gradients.
 
         v' = rho v + (1 - rho) g^2,    step = g sqrt(d + eps) / sqrt(v' + eps)
         d' = rho d + (1 - rho) step^2,    theta' = theta - lr step
@@ -25,7 +25,7 @@ class Adadelta(Optimizer):
     Parameters:
         lr: factor of the step; 1 is the published method.
         rho: decay of both running means.
-        eps: starts the steps and keeps the quotient finite.
+        eps: makes the first steps nonzero and keeps the quotient finite.
         weight_decay: factor of an L2 penalty, added to the gradient.
 
     Reference: Zeiler, arXiv:1212.5701.

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @component("adagrad")
 class Adagrad(Optimizer):
-    """Steps scaled by all squared gradients so far.
+    """Adagrad: gradient steps scaled by the sum of all squared gradients.
 
         s' = s + g^2,    theta' = theta - lr g / (sqrt(s') + eps)
 
     Parameters:
         lr: learning rate.
-        eps: added to the denominator, so that a vanishing gradient does not divide by zero.
+        eps: added to the denominator to avoid division by zero.
         weight_decay: factor of an L2 penalty, added to the gradient.
 
     Reference: Duchi, Hazan and Singer, JMLR 12, 2011.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @component("adam")
 class Adam(Optimizer):
-    """Steps scaled by running moments of the gradient.
+    """Adam: gradient steps scaled by running first and second moments of the gradient.
 
         m' = b1 m + (1 - b1) g,    v' = b2 v + (1 - b2) g^2
         theta' = theta - lr m^ / (sqrt(v^) + eps),    m^, v^ corrected for their start at zero
@@ -26,7 +26,7 @@ class Adam(Optimizer):
     Parameters:
         lr: learning rate.
         betas: decay of the running means of the gradient and of its square.
-        eps: added to the denominator, so that a vanishing gradient does not divide by zero.
+        eps: added to the denominator to avoid division by zero.
         weight_decay: factor of an L2 penalty, added to the gradient.
 
     Reference: Kingma and Ba, arXiv:1412.6980.

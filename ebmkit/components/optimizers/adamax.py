@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @component("adamax")
 class Adamax(Optimizer):
-    """Adam with the infinity norm in place of the second moment.
+    """Adamax: Adam with the infinity norm in place of the second moment.
 
         u' = max(b2 u, |g| + eps),    theta' = theta - lr m^ / u'
 
     Parameters:
         lr: learning rate.
         betas: decay of the running mean of the gradient and of its running maximum.
-        eps: added to the size of the gradient, so that a vanishing one does not divide by zero.
+        eps: added to the absolute gradient to avoid division by zero.
         weight_decay: factor of an L2 penalty, added to the gradient.
 
     Reference: Kingma and Ba, arXiv:1412.6980, section 7.

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @component("adamw")
 class AdamW(Optimizer):
-    """Adam with decoupled weight decay.
+    """AdamW: Adam with decoupled weight decay.
 
         theta' = (1 - lr weight_decay) theta - lr m^ / (sqrt(v^) + eps)
 
     Parameters:
         lr: learning rate.
         betas: decay of the running means of the gradient and of its square.
-        eps: added to the denominator, so that a vanishing gradient does not divide by zero.
-        weight_decay: factor of the pull towards zero, apart from the gradient (decoupled).
+        eps: added to the denominator to avoid division by zero.
+        weight_decay: factor of the decay towards zero, which is independent of the gradient (decoupled).
 
     Reference: Loshchilov and Hutter, arXiv:1711.05101.
 

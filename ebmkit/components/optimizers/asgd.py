@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @component("asgd")
 class ASGD(Optimizer):
-    """Averaged stochastic gradient descent, with a learning rate that falls.
+    """Averaged stochastic gradient descent (ASGD) with a decreasing learning rate.
 
         theta' = (1 - lambd eta_t) theta - eta_t g,    eta_t = lr / (1 + lambd lr t)^alpha
 
-    torch keeps the average beside the weights and never moves them there: to sample from averaged weights, set `ema` in
-    the `train` section.
+    torch stores the average separately and never copies it into the weights: to sample from averaged weights, set `ema`
+    in the `train` section.
 
     Parameters:
         lr: learning rate.
-        lambd: how fast the rate falls, and the pull towards zero.
-        alpha: exponent with which the rate falls.
+        lambd: rate of the decrease, and of the decay towards zero.
+        alpha: exponent of the decrease.
         weight_decay: factor of an L2 penalty, added to the gradient.
 
     Reference: Polyak and Juditsky, SIAM Journal on Control and Optimization 30, 1992.

@@ -1,4 +1,4 @@
-"""Whether torch has a fused kernel for these parameters."""
+"""The availability of torch's fused optimizer kernels."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ if TYPE_CHECKING:
 
 
 def fusible(parameters: Iterable[Parameter]) -> bool:
-    """A fused step is 2.5 times faster on a small network, but exists for real floats on these devices only."""
+    """Whether a fused step is available: 2.5 times faster on a small network, for real floats on these devices only."""
     return all(p.is_floating_point() and p.device.type in ("cpu", "cuda", "mps") for p in parameters)

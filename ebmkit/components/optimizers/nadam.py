@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @component("nadam")
 class NAdam(Optimizer):
-    """Adam with Nesterov momentum.
+    """NAdam: Adam with Nesterov momentum.
 
         theta' = theta - lr (mu' m + (1 - mu) g) / (sqrt(v^) + eps),    both terms corrected for their start at zero
         mu_t = b1 (1 - 1/2 0.96^(t momentum_decay)),    mu' = mu_(t+1)
@@ -25,9 +25,9 @@ class NAdam(Optimizer):
     Parameters:
         lr: learning rate.
         betas: decay of the running means of the gradient and of its square.
-        eps: added to the denominator, so that a vanishing gradient does not divide by zero.
+        eps: added to the denominator to avoid division by zero.
         weight_decay: factor of an L2 penalty, added to the gradient.
-        momentum_decay: how fast the momentum rises to its final value.
+        momentum_decay: how fast the momentum approaches its final value.
 
     Reference: Dozat, "Incorporating Nesterov momentum into Adam", ICLR workshop 2016.
 

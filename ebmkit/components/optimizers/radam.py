@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @component("radam")
 class RAdam(Optimizer):
-    """Adam that rectifies the variance of its first steps, so that it needs no warm-up.
+    """RAdam: Adam with rectified variance of the first steps, which replaces a warm-up.
 
         theta' = theta - lr r_t m^ / (sqrt(v^) + eps)    once r_t, the rectification, is defined
         theta' = theta - lr m^                           before
@@ -25,7 +25,7 @@ class RAdam(Optimizer):
     Parameters:
         lr: learning rate.
         betas: decay of the running means of the gradient and of its square.
-        eps: added to the denominator, so that a vanishing gradient does not divide by zero.
+        eps: added to the denominator to avoid division by zero.
         weight_decay: factor of an L2 penalty, added to the gradient.
 
     Reference: Liu et al., arXiv:1908.03265.

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @component("rmsprop")
 class RMSprop(Optimizer):
-    """Steps scaled by the running size of the gradient.
+    """RMSprop: gradient steps scaled by the running root mean square of the gradient.
 
         v' = alpha v + (1 - alpha) g^2,    b' = momentum b + g / (sqrt(v') + eps),    theta' = theta - lr b'
 
     Parameters:
         lr: learning rate.
         alpha: decay of the running mean of the squared gradient.
-        eps: added to the denominator, so that a vanishing gradient does not divide by zero.
+        eps: added to the denominator to avoid division by zero.
         momentum: decay of the running sum of scaled gradients.
         weight_decay: factor of an L2 penalty, added to the gradient.
 

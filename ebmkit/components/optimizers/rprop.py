@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @component("rprop")
 class Rprop(Optimizer):
-    """Steps that follow the sign of the gradient and grow while it stays the same; meant for full batches.
+    """Rprop: steps along the sign of the gradient, which grow while the sign stays the same; for full batches.
 
         size' = size * (etas[1] if sign(g) = sign(g before) else etas[0]),    theta' = theta - sign(g) size'
 
@@ -38,7 +38,7 @@ class Rprop(Optimizer):
     def __post_init__(self) -> None:
         if self.step_sizes[0] > self.step_sizes[1]:
             raise ValueError(
-                f"'step_sizes': the smallest, {self.step_sizes[0]}, is above the largest, {self.step_sizes[1]}"
+                f"'step_sizes': the minimum, {self.step_sizes[0]}, is above the maximum, {self.step_sizes[1]}"
             )
 
     def build(self, parameters: Iterable[Parameter]) -> torch.optim.Rprop:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @component("sgd")
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum if wanted.
+    """Stochastic gradient descent (SGD) with optional momentum.
 
         b' = momentum b + g,    theta' = theta - lr b'
         nesterov:                theta' = theta - lr (g + momentum b')
@@ -26,7 +26,7 @@ class SGD(Optimizer):
     Parameters:
         lr: learning rate.
         momentum: decay of the running sum of gradients; 0 is plain descent.
-        nesterov: look ahead along the momentum; needs a momentum.
+        nesterov: evaluate ahead along the momentum (Nesterov); needs a momentum.
         weight_decay: factor of an L2 penalty, added to the gradient.
 
     Reference: Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013.
@@ -41,7 +41,7 @@ class SGD(Optimizer):
 
     def __post_init__(self) -> None:
         if self.nesterov and self.momentum == 0:
-            raise ValueError("'nesterov' looks ahead along a momentum, and 'momentum' is 0")
+            raise ValueError("'nesterov' needs a momentum, but 'momentum' is 0")
 
     def build(self, parameters: Iterable[Parameter]) -> torch.optim.SGD:
         parameters = list(parameters)

@@ -1,1 +1,1 @@
-"""Noise levels: one schedule a file."""
+"""Noise schedules: one per file."""

@@ -1,4 +1,4 @@
-"""One noise level."""
+"""A single noise level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @component("constant")
 class Constant(Schedule):
-    """A single noise level, with which `noise_conditional_score_matching` is `denoising_score_matching`.
+    """Constant schedule: a single noise level, as in `denoising_score_matching`.
 
         sigma_1 = sigma
 

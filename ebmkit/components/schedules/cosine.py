@@ -1,4 +1,4 @@
-"""The process along a quarter of a circle."""
+"""The cosine schedule."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @component("cosine")
 class Cosine(Schedule):
-    """Noise that replaces the data at an even pace, as an angle grows; `vp` does most of it in the middle.
+    """Cosine schedule: a variance-preserving process along a circle, with an angle that grows linearly in time.
 
         x_t = cos(angle) x + sin(angle) xi,    angle = atan(sigma_min) + (atan(sigma_max) - atan(sigma_min)) t / T
 
-    The ends of the quarter circle, where there is no noise or no signal, are cut off at the noise-to-signal ratios
-    sigma_min and sigma_max. Sampling begins with N(0, I). Nichol and Dhariwal's offset of 0.008 is a sigma_min of
-    0.0125.
+    The ends of the quarter circle, without noise or without signal, are cut off at the noise-to-signal ratios sigma_min
+    and sigma_max. Sampling starts from N(0, I). Nichol and Dhariwal's offset of 0.008 is a sigma_min of 0.0125. `vp`
+    replaces most of the data in the middle of the process.
 
     Parameters:
         sigma_max: noise over signal at time T.
         sigma_min: noise over signal at time 0, which blurs the samples.
-        horizon: the last time T, which is a matter of units only.
+        horizon: the final time T, which only sets the unit of time.
 
     Reference: Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", arXiv:2102.09672, equation 17;
     Salimans and Ho, "Progressive distillation for fast sampling of diffusion models", arXiv:2202.00512.
@@ -36,7 +36,7 @@ class Cosine(Schedule):
     Example: schedule: {use: cosine, sigma_max: 100.0, sigma_min: 0.01}
     """
 
-    earliest: ClassVar[float] = 0.0  # type: ignore[misc]  # a parameter where there is no noise at time zero
+    earliest: ClassVar[float] = 0.0  # type: ignore[misc]  # a parameter of schedules without noise at time zero
 
     sigma_max: Annotated[float, Gt(0)] = 100.0
     sigma_min: Annotated[float, Gt(0)] = 0.01

@@ -1,4 +1,4 @@
-"""Noise levels in equal ratios."""
+"""Geometric noise levels."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @component("geometric")
 class Geometric(Schedule):
-    """Noise levels that fall by the same factor from each to the next, so that neighbours overlap alike.
+    """Geometric noise levels: a constant ratio between neighbours, as usual for score networks (NCSN).
 
         sigma_i = sigma_max (sigma_min / sigma_max)^((i - 1) / (count - 1)),    i = 1, ..., count
 
     Parameters:
-        sigma_max: the largest level, as wide as the data; `auto` takes the largest distance between two training
-            points, so that a chain can go from any of them to any other.
+        sigma_max: the largest level, as wide as the data; `auto` is the largest distance between two training points,
+            so that a chain can move from any of them to any other.
         sigma_min: the smallest level, which blurs the samples.
-        count: how many levels there are. `ebmkit schedule suggest SPEC` proposes all three for your data.
+        count: number of levels. `ebmkit schedule suggest SPEC` proposes all three for your data.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600;
     for `auto`, "Improved techniques for training score-based generative models", arXiv:2006.09011, technique 1.

@@ -1,4 +1,4 @@
-"""Noise levels in equal steps."""
+"""Linear noise levels."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 @component("linear")
 class Linear(Schedule):
-    """Noise levels that fall by the same amount from each to the next: close together where noise is large, and far
-    apart in ratio where it is small. `geometric` is what networks are usually trained with.
+    """Linear noise levels: a constant difference between neighbours.
+
+    Levels are close together in ratio for large noise and far apart for small noise; `geometric` is the usual choice.
 
         sigma_i = sigma_max + (sigma_min - sigma_max) (i - 1) / (count - 1),    i = 1, ..., count
 
     Parameters:
-        sigma_max: the largest level, as wide as the data; `auto` takes the largest distance between two training
-            points, so that a chain can go from any of them to any other.
+        sigma_max: the largest level, as wide as the data; `auto` is the largest distance between two training points,
+            so that a chain can move from any of them to any other.
         sigma_min: the smallest level, which blurs the samples.
-        count: how many levels there are. `ebmkit schedule suggest SPEC` proposes all three for your data.
+        count: number of levels. `ebmkit schedule suggest SPEC` proposes all three for your data.
 
     Reference: Song and Ermon, "Improved techniques for training score-based generative models", arXiv:2006.09011.
 

@@ -1,4 +1,4 @@
-"""The process whose variance explodes."""
+"""The variance-exploding process."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @component("ve")
 class VE(Schedule):
-    """Noise that is added while the data stay as they are: `geometric` in continuous time.
+    """Variance-exploding SDE (VE): noise of growing scale is added to unchanged data, `geometric` in continuous time.
 
         dx = sqrt(d sigma^2 / dt) dB,    sigma(t) = sigma_min (sigma_max / sigma_min)^(t / T),    0 <= t <= T
         x_t = x + sigma(t) xi
 
-    At t = 0 there is noise of sigma_min. Sampling begins with N(0, sigma_max^2 I).
+    At t = 0 there is noise of sigma_min. Sampling starts from N(0, sigma_max^2 I).
 
     Parameters:
-        sigma_max: noise at time T, wide against the data; `auto` takes the largest distance between two training
+        sigma_max: noise at time T, wide compared with the data; `auto` is the largest distance between two training
             points.
         sigma_min: noise at time 0, which blurs the samples.
-        horizon: the last time T, which is a matter of units only.
+        horizon: the final time T, which only sets the unit of time.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
     arXiv:2011.13456, equation 30.
@@ -38,7 +38,7 @@ class VE(Schedule):
     Example: schedule: {use: ve, sigma_max: 50.0, sigma_min: 0.01}
     """
 
-    earliest: ClassVar[float] = 0.0  # type: ignore[misc]  # a parameter where there is no noise at time zero
+    earliest: ClassVar[float] = 0.0  # type: ignore[misc]  # a parameter of schedules without noise at time zero
 
     sigma_max: SigmaMax = "auto"
     sigma_min: Annotated[float, Gt(0)] = 0.01

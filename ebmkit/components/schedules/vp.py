@@ -1,4 +1,4 @@
-"""The process whose variance is preserved."""
+"""The variance-preserving process."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 @component("vp")
 class VP(Schedule):
-    """Noise that replaces the data: what they lose in variance it brings.
+    """Variance-preserving SDE (VP): noise replaces the data at constant total variance.
 
         dx = -1/2 beta(t) x dt + sqrt(beta(t)) dB,    beta(t) = beta_min + (beta_max - beta_min) t / T,    0 <= t <= T
         x_t = a x + sqrt(1 - a^2) xi,    a = exp(-1/2 integral of beta from 0 to t)
 
-    Sampling begins with N(0, I). With beta_min = beta_max = 2 this is the Ornstein-Uhlenbeck process of Zhang's
+    Sampling starts from N(0, I). With beta_min = beta_max = 2 this is the Ornstein-Uhlenbeck process of Zhang's
     lecture, dx = -x dt + sqrt(2) dB, in which a = exp(-t). The defaults are those of diffusion models on data of unit
     variance.
 
     Parameters:
         beta_min: rate at time 0.
         beta_max: rate at time T.
-        horizon: the last time T. The signal that is left then is what sampling does not know of.
-        earliest: time at which learning begins and sampling ends; at time 0 there is no noise, and no score of noise.
+        horizon: the final time T. Signal that remains then is an error of sampling.
+        earliest: time at which training starts and sampling ends; at time 0 there is no noise and no score of it.
 
     Reference: Song et al., "Score-based generative modeling through stochastic differential equations",
     arXiv:2011.13456, equation 32; Chen et al., "Sampling is as easy as learning the score", arXiv:2209.11215 (the
@@ -45,9 +45,7 @@ class VP(Schedule):
 
     def __post_init__(self) -> None:
         if self.earliest >= self.horizon:
-            raise ValueError(
-                f"'earliest' is {self.earliest}, and 'horizon' is {self.horizon}: there is no time between"
-            )
+            raise ValueError(f"'earliest' is {self.earliest}, but must be below 'horizon', {self.horizon}")
 
     def at(self, t: Tensor) -> tuple[Tensor, Tensor]:
         lost = self.beta_min * t + (self.beta_max - self.beta_min) / (2 * self.horizon) * t.square()

@@ -1,1 +1,1 @@
-"""Where measurements go: one tracker a file."""
+"""Destinations of measurements: one tracker per file."""

@@ -17,7 +17,7 @@ class JsonLines:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = path.open("a", encoding="utf-8", newline="\n", buffering=1)  # a line reaches the file as a whole
+        self._file = path.open("a", encoding="utf-8", newline="\n", buffering=1)  # line-buffered: whole lines only
 
     def write(self, step: int, values: dict[str, float]) -> None:
         text = line(step, values)
@@ -34,7 +34,7 @@ class JsonLines:
 
 
 def line(step: int, values: dict[str, float]) -> str:
-    """A record as a line."""
+    """A record as a line of JSON."""
     try:
         return json.dumps({"step": step, **values}, allow_nan=False) + "\n"
     except ValueError as error:
@@ -44,11 +44,11 @@ def line(step: int, values: dict[str, float]) -> str:
 
 @component("jsonl")
 class Jsonl(Tracker):
-    """Append every measurement to `metrics.jsonl` in the run's folder, one JSON object a line.
+    """JSON Lines tracker: appends every measurement to `metrics.jsonl` in the run folder, one object per line.
 
         {"step": 100, "loss": 0.6931471805599453}
 
-    Floats are written in the shortest form that reads back to the same bits. A number that is not finite is refused.
+    Floats are written in the shortest form that restores the same bits. A number that is not finite is refused.
 
     Reference: JSON Lines, https://jsonlines.org.
 
@@ -57,6 +57,6 @@ class Jsonl(Tracker):
 
     def open(self, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> JsonLines:
         path = folder / "metrics.jsonl"
-        # Written anew, as a whole: a run that was killed may have left steps that are made again, or half a line.
+        # Rewritten as a whole: a run that was killed may have left steps that are repeated, or an incomplete line.
         write_text(path, "".join(line(step, values) for step, values in records))
         return JsonLines(path)

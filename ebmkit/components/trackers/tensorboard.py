@@ -15,7 +15,7 @@ from ebmkit.storage.atomic import sync_folder
 
 
 class Events:
-    """An open event file. What earlier files say of `from_step` and later steps no longer counts."""
+    """An open event file. It replaces what earlier files contain for `from_step` and later steps."""
 
     def __init__(self, folder: Path, from_step: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
@@ -31,7 +31,7 @@ class Events:
             self._writer.add_scalar(name, value, step)
 
     def sync(self) -> None:
-        self._writer.flush()  # hands the events to the system, which may still lose them
+        self._writer.flush()  # passes the events to the system, which may still lose them
         for path in self._folder.glob("events.*"):
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -43,11 +43,11 @@ class Events:
 
 @component("tensorboard")
 class TensorBoard(Tracker):
-    """Write every measurement as a scalar for TensorBoard, into `tensorboard/` in the run's folder.
+    """TensorBoard tracker: writes every measurement as a scalar into `tensorboard/` in the run folder.
 
         pip install 'ebmkit-core[tensorboard]';  tensorboard --logdir runs
 
-    TensorBoard keeps single precision. Write `metrics.jsonl` too: the report reads that.
+    TensorBoard keeps single precision. Use `jsonl` too: the report reads `metrics.jsonl`.
 
     Reference: https://www.tensorflow.org/tensorboard.
 
@@ -62,7 +62,7 @@ class TensorBoard(Tracker):
             )
         last = records[-1][0] if records else 0
         events = Events(folder / "tensorboard", last)
-        # Only the last step can be recorded in part: it is written again, and all before it stays with its times.
+        # Only the last step can be incomplete: it is written again, and all earlier ones keep their times.
         for step, values in records:
             if step == last:
                 events.write(step, values)

@@ -102,7 +102,7 @@ def test_blocks_make_no_difference(cache, monkeypatch):
 
 @pytest.mark.parametrize("event", [(64,), (8, 8), (3, 8, 8), (1, 28, 28)], ids=str)
 def test_only_small_grey_images(event):
-    assert f"know images of shape (1, 8, 8), and a state has shape {event}" in find_extractor("digits-cnn").refusal(
+    assert f"are for images of shape (1, 8, 8), but a state has shape {event}" in find_extractor("digits-cnn").refusal(
         event
     )
     assert find_extractor("digits-cnn").refusal((1, 8, 8)) is None

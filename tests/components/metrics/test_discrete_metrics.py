@@ -95,7 +95,7 @@ def test_nobody_to_ask_is_an_error():
 
 @pytest.mark.parametrize("parameters", [{"of": ((0, 1), (0, -1))}, {"of": ((0, 1),), "given": ((0, 1),)}])
 def test_a_unit_has_one_value(parameters):
-    with pytest.raises(ValueError, match="unit 0 has two values"):
+    with pytest.raises(ValueError, match="name unit 0 twice"):
         Probability(**parameters)
 
 
@@ -104,11 +104,11 @@ def test_what_cannot_be_asked_is_refused():
         return Probability(**parameters).refusal(Question(event, model))
 
     assert refusal((3,), LECTURE) is None
-    assert "asks for unit 3, and a state has 3 of them" in refusal((3,), LECTURE, of=((3, 1),))
-    assert "asks for unit 0 at 0, and spin units are -1 or 1" in refusal((3,), LECTURE, of=((0, 0),))
-    assert "asks for unit 1 at -1" in refusal((3,), Boltzmann(shape=(3,)), given=((1, -1),))
+    assert "names unit 3, but a state has 3" in refusal((3,), LECTURE, of=((3, 1),))
+    assert "names value 0 of unit 0, but spin units are -1 or 1" in refusal((3,), LECTURE, of=((0, 0),))
+    assert "names value -1 of unit 1" in refusal((3,), Boltzmann(shape=(3,)), given=((1, -1),))
     large = Ising(shape=(5, 5))
-    assert "at most 16 units, and a state has 25; 'exact: false' does without" in refusal((5, 5), large)
+    assert "at most 16 units, but a state has 25; set 'exact: false' to omit it" in refusal((5, 5), large)
     assert refusal((5, 5), large, exact=False) is None
 
 

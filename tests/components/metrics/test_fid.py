@@ -249,7 +249,7 @@ def test_a_name_without_its_count_is_none(tmp_path):
 def test_other_shapes_are_refused(tmp_path, data, shape):
     with pytest.raises(Mistakes) as caught:
         planned(tmp_path, data)
-    words = f"features 'digits-cnn', which know images of shape (1, 8, 8), and a state has shape {shape}"
+    words = f"features 'digits-cnn', which are for images of shape (1, 8, 8), but a state has shape {shape}"
     assert words in str(caught.value)
 
 

@@ -168,13 +168,13 @@ def test_what_cannot_be_compared_is_refused():
     for metric in ("fisher_divergence", "score_error"):
         with pytest.raises(Mistakes, match="needs 'target'"):
             load_spec(spec(metric))
-    with pytest.raises(Mistakes, match="looks at 4 levels, and the model has 3"):
+    with pytest.raises(Mistakes, match="evaluates 4 levels, but the model has 3"):
         load_spec(spec({"use": "fisher_divergence", "levels": 4, **truth}))
-    with pytest.raises(Mistakes, match="has 'levels', and the model is not conditioned on noise"):
+    with pytest.raises(Mistakes, match="has 'levels', but the model is not conditioned on noise"):
         load_spec(spec({"use": "fisher_divergence", "levels": 1, **truth}, **plain))
     labelled = {"use": "mlp_score", "schedule": {"use": "geometric", "sigma_max": 5.0, "count": 3}, "classes": 10}
     for metric in compared:
-        with pytest.raises(Mistakes, match="knows no labels, and this one takes some"):
+        with pytest.raises(Mistakes, match="without labels, but this one takes labels"):
             load_spec(spec(metric, model=labelled))
     machine = {"use": "boltzmann", "biases": [0.3, 0.3]}
     discrete = {"data": {"use": "from_model", "model": machine}, "model": machine, "sampler": "gibbs"}
@@ -190,5 +190,5 @@ def test_what_cannot_be_compared_is_refused():
 def test_without_data_there_is_no_mean():
     run = Run(None, torch.zeros(1, 1))
     run.data = lambda split: None
-    with pytest.raises(ValueError, match="there are none"):
+    with pytest.raises(ValueError, match="needs a spec with data"):
         FisherDivergence(target=GaussianMixture()).measure(run)

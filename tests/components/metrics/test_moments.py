@@ -30,6 +30,6 @@ def test_what_it_refuses():
         Moments(coordinates=(1, 1))
     assert (
         Moments(coordinates=(0, 4)).refusal(Question((2, 2), None))
-        == "measures coordinate 4, and a state has 4, from 0 on"
+        == "measures coordinate 4, but a state has 4, from 0 on"
     )
     assert Moments(coordinates=(3,)).refusal(Question((2, 2), None)) is None

@@ -99,17 +99,17 @@ def test_units_that_flip_are_measured(metric):
 
 @both
 def test_few_draws_and_short_chains_are_refused(metric):
-    with pytest.raises(ValueError, match="of 3 draws a chain"):
+    with pytest.raises(ValueError, match="3 draws per chain are too few"):
         metric.measure(view(torch.randn(4, 3, 2, generator=generator(0))))
     ends = SimpleNamespace(samples=lambda n: None, draws=None, spec=SAMPLED)
-    with pytest.raises(ValueError, match="not those of long chains"):
+    with pytest.raises(ValueError, match="not from long chains"):
         metric.measure(ends)
 
 
 def test_a_single_chain_has_an_effective_number_and_no_rhat():
     x = torch.randn(1, 1000, 2, generator=generator(0))
     assert Ess().measure(view(x))["ess_bulk"] > 500
-    with pytest.raises(ValueError, match="a single chain"):
+    with pytest.raises(ValueError, match="2 or more"):
         Rhat().measure(view(x))
 
 

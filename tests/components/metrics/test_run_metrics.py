@@ -138,9 +138,9 @@ def test_samples_are_drawn_before_their_traces_are_read():
 
 def test_a_trace_that_is_not_there_is_named():
     view = RunView(None, (1,), samples=torch.zeros(1, 1), traces={"energy": torch.zeros(3)})
-    with pytest.raises(ValueError, match="the sampler report no acceptance"):
+    with pytest.raises(ValueError, match="does not report 'acceptance'"):
         Acceptance(samples=1).measure(view)
-    with pytest.raises(ValueError, match="the sampler report no gradient_norm"):
+    with pytest.raises(ValueError, match="does not report 'gradient_norm'"):
         GradientMagnitude(samples=1).measure(view)
 
 
@@ -200,15 +200,15 @@ def test_mode_weights_of_a_mixture_that_knows_its_own(event):
 
 
 def test_mode_weights_refuse_what_does_not_fit():
-    with pytest.raises(ValueError, match=r"modes\[1\] has 1 coordinates, modes\[0\] has 2"):
+    with pytest.raises(ValueError, match=r"modes\[1\] has 1 coordinates, but modes\[0\] has 2"):
         ModeWeights(modes=((0.0, 0.0), (1.0,)))
     with pytest.raises(ValueError, match="3 weights for 2 modes"):
         ModeWeights(modes=((0.0,), (1.0,)), weights=(1.0, 1.0, 1.0))
     with pytest.raises(ValueError, match="1 weights for 0 modes"):
         ModeWeights(weights=(1.0,))
-    assert "knows none of its own" in ModeWeights().refusal(Question((2,), MLP()))
+    assert "does not offer its own" in ModeWeights().refusal(Question((2,), MLP()))
     assert ModeWeights().refusal(Question((2,), GaussianMixture())) is None
-    assert "modes of 1 coordinates, and a state has 4" in ModeWeights(modes=((0.0,),)).refusal(
+    assert "modes of 1 coordinates, but a state has 4" in ModeWeights(modes=((0.0,),)).refusal(
         Question((1, 2, 2), MLP())
     )
     assert ModeWeights(modes=((0.0,) * 4,)).refusal(Question((1, 2, 2), MLP())) is None
@@ -398,11 +398,11 @@ TRAINED = "ebmkit: 1\ndata: two_moons\nmodel: mlp\ntrain: {steps: 1}\n"
             "E204",
             "sampler 'metropolis' does not report",
         ),
-        (TRAINED + "objective: mle\nevaluate: [mode_weights]", "E209", "the model knows none of its own"),
+        (TRAINED + "objective: mle\nevaluate: [mode_weights]", "E209", "the model does not offer its own"),
         (
             TRAINED + "objective: mle\nevaluate: [{use: mode_weights, modes: [[0.0]]}]",
             "E209",
-            "modes of 1 coordinates, and a state has 2",
+            "modes of 1 coordinates, but a state has 2",
         ),
         (
             TRAINED + "objective: {use: mle, sampler: {use: metropolis, center: [0.0]}}",

@@ -179,7 +179,7 @@ def test_a_finer_grid_changes_nothing(monkeypatch):
 
 def test_lost_mass_is_an_error(monkeypatch):
     monkeypatch.setattr("ebmkit.components.metrics.sampling_error.REACH", 3.0)
-    with pytest.raises(ArithmeticError, match="was lost on the way through 4 steps"):
+    with pytest.raises(ArithmeticError, match="was lost in 4 steps"):
         measured(mixture(OU), ReverseSDE(schedule=OU, steps=4, spacing="time"))
 
 
@@ -194,7 +194,7 @@ def test_distances_and_slopes_by_hand():
     exact = 2 * float(normal_cdf(torch.tensor(1000 * one.spacing / 2))) - 1
     assert total_variation(one, shifted) == pytest.approx(exact, abs=1e-6)
     assert slope([1.0, 2.0, 4.0], [math.exp(3 - 0.5 * t) for t in (1, 2, 4)]) == pytest.approx(-0.5)
-    with pytest.raises(ValueError, match="no error whose slope"):
+    with pytest.raises(ValueError, match="error is zero"):
         slope([1.0, 2.0], [0.1, 0.0])
 
 
@@ -212,9 +212,9 @@ def test_what_it_cannot_work_out_is_refused():
         Mistakes, match="computes the chains of sampler 'reverse_sde', but the spec uses sampler 'probability_flow_ode'"
     ):
         load_spec({**spec, "sampler": other})
-    with pytest.raises(Mistakes, match="one coordinate, and a state has 2"):
+    with pytest.raises(Mistakes, match="one coordinate, but a state has 2"):
         load_spec({**spec, "model": {"use": "noised_mixture", "schedule": noise}})
-    with pytest.raises(Mistakes, match="exact score of model 'noised_mixture' only"):
+    with pytest.raises(Mistakes, match="exact score of model 'noised_mixture'"):
         load_spec({**spec, "data": "two_moons", "model": {"use": "mlp_score", "schedule": noise}})
 
 

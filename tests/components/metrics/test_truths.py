@@ -254,7 +254,7 @@ def test_heat_flow_of_mixtures():
 
 
 def test_heat_flow_of_a_model_and_itself_says_so():
-    with pytest.raises(ValueError, match="says nothing"):
+    with pytest.raises(ValueError, match="use another target"):
         HeatFlow(target=normal(0.0, 1.0)).measure(
             Run(FromModel(model=normal(0.0, 1.0), size=10, test_size=10), normal(0.0, 1.0))
         )

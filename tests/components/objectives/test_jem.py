@@ -97,7 +97,7 @@ def spec(**other):
 
 def test_labels_without_a_class_are_refused_before_training():
     plan = ebmkit.load_spec(spec(model={"use": "classifier", "classes": 5}))
-    with pytest.raises(EbmkitError, match="there is a label 7, and the model has 5 classes: 0 to 4"):
+    with pytest.raises(EbmkitError, match="the data have a label 7, but the model has 5 classes, 0 to 4"):
         build(plan)
 
 

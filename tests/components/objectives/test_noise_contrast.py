@@ -334,7 +334,10 @@ def test_the_data_minimise_the_contrast_with_noise(objective):
         ({"use": "flow_ce", "noise": "gaussian"}, "needs noise that is 'learnable'"),
         ({"use": "adversarial", "noise": "snapshot"}, "needs noise that is 'learnable, normalised'"),
         ({"use": "adversarial_ce", "noise": "snapshot"}, "needs noise that is 'normalised'"),
-        ({"use": "adversarial_ce", "generator": "gaussian"}, "'generator' has to learn, and noise 'gaussian' does not"),
+        (
+            {"use": "adversarial_ce", "generator": "gaussian"},
+            "'generator' must be trainable, but noise 'gaussian' is not",
+        ),
     ],
     ids=str,
 )

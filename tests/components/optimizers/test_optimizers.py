@@ -59,5 +59,5 @@ def test_fused_where_torch_can(name):
 def test_contradictions_are_refused():
     with pytest.raises(ValueError, match="'momentum' is 0"):
         SGD(nesterov=True)
-    with pytest.raises(ValueError, match="above the largest"):
+    with pytest.raises(ValueError, match="above the maximum"):
         Rprop(step_sizes=(1.0, 0.1))

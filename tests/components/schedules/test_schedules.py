@@ -54,7 +54,7 @@ def test_what_is_left_to_the_data(cls):
     """`auto` is the diameter, of the data that are given, and without data an error."""
     schedule, x = cls(), torch.randn(50, 3, generator=generator(0))
     assert schedule.needs_data
-    with pytest.raises(ValueError, match="there are no data"):
+    with pytest.raises(ValueError, match="without data, give a number"):
         schedule.prior_std()
     fitted = schedule.fitted(x)
     assert fitted.sigma_max == fitted.prior_std() == pytest.approx(brute_force(x), rel=1e-12)
@@ -68,12 +68,12 @@ def test_what_is_left_to_the_data(cls):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda: Geometric(sigma_max=0.1, sigma_min=0.1), "not above 'sigma_min'"),
-        (lambda: Linear(sigma_max=0.1, sigma_min=0.2), "not above 'sigma_min'"),
-        (lambda: VE(sigma_max=0.1, sigma_min=0.2), "not above 'sigma_min'"),
-        (lambda: Cosine(sigma_max=0.1, sigma_min=0.2), "not above 'sigma_min'"),
-        (lambda: VP(horizon=1.0, earliest=1.0), "no time between"),
-        (lambda: VP(horizon=1.0, earliest=2.0), "no time between"),
+        (lambda: Geometric(sigma_max=0.1, sigma_min=0.1), "must be above 'sigma_min'"),
+        (lambda: Linear(sigma_max=0.1, sigma_min=0.2), "must be above 'sigma_min'"),
+        (lambda: VE(sigma_max=0.1, sigma_min=0.2), "must be above 'sigma_min'"),
+        (lambda: Cosine(sigma_max=0.1, sigma_min=0.2), "must be above 'sigma_min'"),
+        (lambda: VP(horizon=1.0, earliest=1.0), "must be below 'horizon'"),
+        (lambda: VP(horizon=1.0, earliest=2.0), "must be below 'horizon'"),
     ],
 )
 def test_contradictions_are_refused(wrong, says):
@@ -82,7 +82,7 @@ def test_contradictions_are_refused(wrong, says):
 
 
 def test_data_narrower_than_the_smallest_level_are_refused():
-    with pytest.raises(ValueError, match="not above 'sigma_min'"):
+    with pytest.raises(ValueError, match="must be above 'sigma_min'"):
         Geometric(sigma_min=0.01).fitted(torch.tensor([[0.0], [0.001]]))
 
 
@@ -131,7 +131,7 @@ def test_points_that_are_all_the_same_have_none(n, d):
     for seed in range(5):
         x = (torch.randn(1, d, generator=generator(seed)) + 0.1).expand(n, d)
         for dtype in (torch.float64, torch.float32):
-            with pytest.raises(ValueError, match="are the same"):
+            with pytest.raises(ValueError, match="are equal"):
                 diameter(x.to(dtype))
 
 
@@ -297,7 +297,7 @@ def test_noise_levels_are_their_own_levels():
     for sigma in (5.0, 1.0, 0.1):
         assert level_of(schedule, sigma) == sigma
     for wrong in (5.01, 0.0999):
-        with pytest.raises(ValueError, match=r"trained for, 0\.1 to 5"):
+        with pytest.raises(ValueError, match=r"training, 0\.1 to 5"):
             level_of(schedule, wrong)
 
 

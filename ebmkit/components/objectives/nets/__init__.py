@@ -1,1 +1,1 @@
-"""The torch modules of this kind."""
+"""Torch modules of the objectives."""

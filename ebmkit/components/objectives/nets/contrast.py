@@ -1,4 +1,4 @@
-"""What contrasting data with noise needs beside the model."""
+"""The auxiliary module of objectives that contrast data with noise."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ebmkit.contracts.modules.density import Density
 
 
 class Contrast(nn.Module):
-    """A noise density, which is not trained, the normaliser `log Z`, which is learnt or stays zero, and perhaps a term
-    that lowers the scatter of the noise phase."""
+    """A noise density, which is not trained, the normaliser `log Z`, which is learned or stays zero, and optionally a
+    control variate of the noise phase."""
 
     def __init__(self, noise: Density, learn_log_z: bool, *, control: bool = False) -> None:
         super().__init__()

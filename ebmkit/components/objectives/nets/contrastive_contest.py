@@ -1,4 +1,4 @@
-"""What contrasting data with noise that learns needs beside the model."""
+"""The auxiliary module of objectives that contrast data with trainable noise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ebmkit.contracts.modules.density import Density
 
 
 class ContrastiveContest(Contest):
-    """The noise is the rival, and the normaliser `log Z` is learnt beside the model."""
+    """The noise is the rival, and the normaliser `log Z` is learned together with the model."""
 
     rival: Density
 

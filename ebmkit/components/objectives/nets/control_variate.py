@@ -1,4 +1,4 @@
-"""A term of mean zero that takes scatter out of the noise phase."""
+"""A control variate of the noise phase."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch import Generator, Tensor, nn
 from ebmkit.maths.laplacian import laplacian
 from ebmkit.maths.probes import curvature, draw_probes
 
-#: In more dimensions a random direction stands for the trace, whose price grows with them.
+#: In higher dimensions a random probe estimates the trace, whose cost grows with the dimension.
 EXACT = 16
-#: The factor is fitted at every so many steps: to see gradients apart costs two more backward passes.
+#: Number of steps between two fits of the factor: separate gradients cost two more backward passes.
 EVERY = 10
-#: How much the latest fit counts.
+#: Weight of the latest fit.
 RATE = 0.1
 
 
@@ -26,15 +26,15 @@ class SteinControl(nn.Module):
         A F = laplacian F - dF/dx . dE_m/dx,    F = S0(u),    log u = E_m - E
             = S0' (laplacian log u - dlog u/dx . dE_m/dx) + S0'' |dlog u/dx|^2    with slopes in log u
 
-    F depends on the parameters, so that the gradient of A F has mean zero too. `F + beta A F` is to first order what F
-    will be on average when the chain has gone on for a time beta. Where chains have not converged to the noise it is
-    therefore nearer to it than F, but not F's own mean.
+    F depends on the parameters, so the gradient of A F has mean zero too. To first order, `F + beta A F` is the
+    expected value of F after running the chain for a further time beta. If chains have not converged to the noise, it
+    is therefore closer to the mean under the noise than F, but does not have the mean of F.
 
-    The factor is that of least scatter, by regression over gradients of two halves of the noise,
+    The factor minimises the variance, by regression over gradients of two halves of the noise,
 
         beta = -<dF1 - dF2, dA1 - dA2> / |dA1 - dA2|^2,
 
-    from earlier steps alone: what depends on the samples at hand would give the term a mean.
+    from earlier steps only: a factor that depends on the current samples would give the term a nonzero mean.
     """
 
     covariance: Tensor
@@ -48,7 +48,7 @@ class SteinControl(nn.Module):
     @property
     def beta(self) -> Tensor:
         """The factor; zero before the first fit."""
-        fitted = self.variance != 0  # what is no number shows
+        fitted = self.variance != 0  # nan is passed on
         return torch.where(fitted, -self.covariance / torch.where(fitted, self.variance, 1.0), 0.0)
 
     def forward(
@@ -61,7 +61,7 @@ class SteinControl(nn.Module):
         step: int,
         rng: Generator,
     ) -> Tensor:
-        """The term for noise samples `x`, where the log ratios are `log_u`."""
+        """The control variate for noise samples `x` with log ratios `log_u`."""
         beta = self.beta
         steined = stein(s0, log_u, x, model, noise, rng)
         if (step - 1) % EVERY == 0 and len(x) > 1:
@@ -77,8 +77,8 @@ class SteinControl(nn.Module):
 def stein(
     s0: Callable[[Tensor], Tensor], log_u: Tensor, x: Tensor, model: nn.Module, noise: nn.Module, rng: Generator
 ) -> Tensor:
-    """`A F` at each of `x`, differentiable in the parameters of the model."""
-    with _still(model):
+    """`A F` at each `x`, differentiable in the parameters of the model."""
+    with _in_eval_mode(model):
         if prod(x.shape[1:]) <= EXACT:
             slope, trace = laplacian(model, x)
             slope_m, trace_m = laplacian(noise, x)
@@ -90,14 +90,14 @@ def stein(
     slope_u = slope_m - slope.flatten(1)
     of_log_u = trace_m.detach() - trace - (slope_u * slope_m).sum(1)
     (first,) = torch.autograd.grad(s0(log_u).sum(), log_u, create_graph=True)
-    # Some S0 are straight in log u, and then their slope does not know that it came from there.
+    # Some S0 are linear in log u; their slope then has no graph that leads back to it.
     (second,) = torch.autograd.grad((first + 0 * log_u).sum(), log_u, create_graph=True)
     return first * of_log_u + second * slope_u.square().sum(1)
 
 
 @contextmanager
-def _still(module: nn.Module) -> Iterator[None]:
-    """The energy that `log_u` was made of: in training mode one more pass would move spectral norms on."""
+def _in_eval_mode(module: nn.Module) -> Iterator[None]:
+    """Evaluate the same energy as in `log_u`: in training mode another pass would update spectral norms."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -108,7 +108,7 @@ def _still(module: nn.Module) -> Iterator[None]:
 
 
 def _difference(values: Tensor, parameters: list[nn.Parameter]) -> Tensor:
-    """The gradient of the mean over one half of `values` less that over the other, as one vector."""
+    """The gradient of the mean of the first half of `values` minus that of the second, as one vector."""
     one, two = values.tensor_split(2)
     slopes = torch.autograd.grad(one.mean() - two.mean(), parameters, retain_graph=True, materialize_grads=True)
     return torch.cat([slope.flatten() for slope in slopes])

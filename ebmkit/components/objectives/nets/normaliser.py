@@ -1,4 +1,4 @@
-"""log Z by a sum over all states or by quadrature, as a part of a loss: differentiable in the weights."""
+"""log Z as part of a loss, by summation over all states or by quadrature: differentiable in the weights."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ebmkit.chains.energy import Energy
 from ebmkit.maths.enumeration import ENUMERABLE, log_weights
 from ebmkit.maths.quadrature import Grid, log_sum
 
-#: Of a side of the grid, the part at each end that counts as its edge.
+#: The fraction of a side of the grid that counts as the edge, at each end.
 EDGE = 1 / 16
 
 
 class Normaliser(NamedTuple):
-    """`log Z`, and the share of the mass at the edge of the grid where there is one."""
+    """`log Z`, and the share of the mass at the edge of the grid if there is one."""
 
     log_z: Tensor
     at_edge: Tensor | None = None
 
 
 class Box(nn.Module):
-    """Where a density of one or two real coordinates is integrated: around the data, with a margin on each side."""
+    """The domain of integration of a density of one or two real coordinates: around the data, with a margin."""
 
     low: Tensor
     high: Tensor
@@ -40,7 +40,7 @@ class Box(nn.Module):
         self.register_buffer("high", high + margin * span)
 
     def normaliser_of(self, model: nn.Module, event: tuple[int, ...]) -> Normaliser:
-        """The trapezoidal rule, which is exact to rounding on a smooth density that vanishes at the edge."""
+        """The trapezoidal rule, which is exact to rounding for a smooth density that vanishes at the edge."""
         grid = Grid.between(self.low, self.high, self.points)
         log_p = grid.with_half_ends(grid.log_p(lambda x: model(x.view(-1, *event))))
         log_z = log_sum(log_p)
@@ -49,15 +49,15 @@ class Box(nn.Module):
 
 
 def normaliser(model: nn.Module, batch: Tensor, box: Box | None) -> Normaliser:
-    """The normaliser of a model on states like those of `batch`, by whichever way there is."""
+    """The normaliser of a model on states like those of `batch`, by the method that applies."""
     event = tuple(batch.shape[1:])
     if prod(event) <= ENUMERABLE and any(hasattr(part, "unit_values") for part in model.modules()):
         return Normaliser(log_weights(model, event, Energy(model).unit_values, batch).logsumexp(0))
-    # A mixture is a module with `log_z` that is right for normalised components only.
+    # A mixture is a module with `log_z` that is correct for normalised components only.
     if hasattr(model, "log_z") and getattr(model, "normalised", True):
         log_z = cast("Callable[[], Tensor]", model.log_z)()
         if log_z.requires_grad or box is None:
             return Normaliser(log_z)
     if box is None:
-        raise ValueError("the model does not know its normaliser, and a state has too many coordinates to integrate")
+        raise ValueError("the model has no exact log_z, and its states have too many coordinates to integrate over")
     return box.normaliser_of(model, event)
