@@ -1,1 +1,1 @@
-"""Energies: one model a file."""
+"""Models: energies and scores, one per file."""

@@ -1,4 +1,4 @@
-"""The banana."""
+"""The banana-shaped density."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @component("banana")
 class Banana(Model):
-    """A Gaussian bent along a parabola, with exact normaliser, samples and gradient.
+    """Banana-shaped density: a Gaussian curved along a parabola, with exact normaliser, samples and gradient.
 
         E(x) = x_1^2 / (2 s^2) + 1/2 (x_2 + b (x_1^2 - s^2))^2 + 1/2 sum_{i > 2} x_i^2
         log Z = d/2 log 2 pi + log s
 
-    Its mean is zero; x_1 has the variance s^2, x_2 the variance 1 + 2 b^2 s^4. Nothing in it is trained.
+    The mean is zero; x_1 has variance s^2, x_2 has variance 1 + 2 b^2 s^4. The model has no trainable parameters.
 
     Parameters:
-        dim: d, number of coordinates; the first two are bent.
+        dim: d, number of coordinates; the first two are curved.
         scale: s, standard deviation of x_1, half the length of the banana.
-        curvature: b, how strongly it is bent; 0 leaves a Gaussian.
+        curvature: b; 0 gives a Gaussian.
 
     Reference: Haario, Saksman and Tamminen, "Adaptive proposal distribution for random walk Metropolis algorithm",
     Computational Statistics 14, 1999 (s = 10, b = 0.03 and 0.1).

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @component("boltzmann")
 class Boltzmann(Model):
-    """A fully visible Boltzmann machine: units of two values, of which any two may act on each other.
+    """Fully visible Boltzmann machine: units of two values with pairwise interactions.
 
         E(x) = -1/2 x'Wx - b'x,    W symmetric with a diagonal of zeros
         p(x_i = 1 | rest) = sigmoid(W_i x + b_i) for values 0 and 1,  sigmoid(2 (W_i x + b_i)) for values -1 and +1
 
-    Weights and biases are trained when the spec trains. Two units whose weight is written as zero are not connected,
-    and training leaves them so. Without `weights` all are connected, by small random ones. Up to 16 units it offers
-    log Z and exact samples, by enumeration, if its parameters say how many units there are.
+    Weights and biases are trainable. Two units whose weight is given as zero are not connected, and training keeps them
+    so. Without `weights` all units are connected, by small random weights. With up to 16 units it offers log Z and
+    exact samples, by enumeration, if its parameters fix the number of units.
 
     Parameters:
         weights: the rows of W.
-        biases: b, one number a unit; without them all are zero.
+        biases: b, one number per unit; without them all are zero.
         shape: shape of a state, such as [1, 4, 4]. Without it a state is a flat list as long as `weights` or `biases`,
-            or takes the shape of the data.
+            or has the shape of the data.
         values: `binary` for units of 0 and 1, `spin` for units of -1 and +1.
 
     Reference: Ackley, Hinton and Sejnowski, "A learning algorithm for Boltzmann machines", Cognitive Science 9, 1985.
@@ -54,7 +54,7 @@ class Boltzmann(Model):
         if units is not None and self.weights is not None:
             check_couplings(self.weights, units, "weights")
         if units is not None and self.biases is not None and len(self.biases) != units:
-            raise ValueError(f"'biases' has {len(self.biases)} numbers, and there are {units} units")
+            raise ValueError(f"'biases' has {len(self.biases)} numbers, but there are {units} units")
 
     def traits(self) -> ModelTraits:
         event = self.event()

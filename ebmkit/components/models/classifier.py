@@ -1,4 +1,4 @@
-"""A classifier that is an energy too."""
+"""A classifier as a joint energy-based model."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @component("classifier")
 class Classifier(Model):
-    """A fully connected classifier, whose logits f are energies of points with labels.
+    """Joint energy-based model (JEM) of points and labels: the logits of a fully connected classifier.
 
         E(x, y) = -f(x)[y] + |x|^2 / (2 base_scale^2)
         E(x) = -log sum_y exp f(x)[y] + |x|^2 / (2 base_scale^2),    p(y | x) = softmax f(x)
 
-    A constant added to all logits of x leaves p(y | x) and moves E(x): cross-entropy says nothing about p(x), and `jem`
-    learns both. A state of any shape is flattened. The base is the same for all classes.
+    A constant added to all logits f of x changes E(x), but not p(y | x): cross-entropy does not determine p(x), while
+    `jem` learns both. A state of any shape is flattened. The base is the same for all classes.
 
     Parameters:
         classes: number K of logits; labels are 0 to K - 1.
         hidden: width of each hidden layer; an empty list makes f linear.
-        activation: what stands between the layers. `relu` bends sharply and has no curvature between its bends.
-        base_scale: standard deviation of the Gaussian base, larger than the data; null takes the base away.
+        activation: activation function of the hidden layers. `relu` is piecewise linear and has no curvature.
+        base_scale: standard deviation of the Gaussian base, larger than that of the data; null removes the base.
 
     Reference: Grathwohl et al., "Your classifier is secretly an energy based model and you should treat it like one",
     arXiv:1912.03263.

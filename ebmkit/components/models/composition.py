@@ -1,4 +1,4 @@
-"""What holds for every model that is made of others. Checked without torch."""
+"""Checks and traits of models that are composed of others. Without torch."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ebmkit.contracts.kinds import Event, Model
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import ModelTraits
 
-#: What a composition can do without knowing a normaliser: each ability, and those that every part needs for it.
+#: Abilities of a composition that need no normaliser, each with those that every part needs for it.
 ENERGY_AND_GRADIENT = {"energy": frozenset({"energy"}), "gradient": frozenset({"gradient"})}
 
-#: Models in a composition, with those inside others: shared parts that hold shared parts multiply in a few lines.
+#: Maximum number of models in a composition, nested ones included: nested shared parts multiply in a few lines.
 MOST = 1000
 
 
 def check_parts(parts: Sequence[Model]) -> None:
     """Raise a ValueError if the parts do not fit together."""
     if len(list(islice(_inside(parts), MOST + 1))) > MOST:
-        raise ValueError(f"more than {MOST} models, counting those inside compositions")
+        raise ValueError(f"there are more than {MOST} models, counting those inside compositions")
     _check(parts)
 
 
 def composed_traits(parts: Sequence[Model], passed_on: Mapping[str, frozenset[str]]) -> ModelTraits:
-    """Traits of the whole. `passed_on` maps an ability of the whole to those that every part needs for it."""
+    """Traits of the composition. `passed_on` maps an ability of it to those that every part needs for it."""
     traits = [part.traits() for part in parts]
     common = frozenset.intersection(*(each.offers for each in traits))
     offers = frozenset(ability for ability, needed in passed_on.items() if needed <= common)
@@ -35,7 +35,7 @@ def composed_traits(parts: Sequence[Model], passed_on: Mapping[str, frozenset[st
 
 
 def _inside(value: Any) -> Iterator[Model]:
-    """Every model in a parameter, and every model in that one's, as often as it is built."""
+    """All models in a parameter, recursively, each as often as it is built."""
     if isinstance(value, Model):
         yield value
         for field in dataclasses.fields(value):  # type: ignore[arg-type]  # every component is a dataclass
@@ -51,31 +51,31 @@ def _check(parts: Sequence[Model]) -> None:
         traits = part.traits()
         called = f"model '{part.component_name}'"
         if "energy" not in traits.offers:
-            raise ValueError(f"{called} has no energy that could be composed")
+            raise ValueError(f"{called} does not offer an energy, so it cannot be composed")
         if traits.conditioning is not None:
             raise ValueError(f"{called} is conditioned on {traits.conditioning}, but a composition passes x alone")
         if traits.space != space:
-            raise ValueError(f"{called} has {traits.space} states, the first component has {space} ones")
+            raise ValueError(f"{called} has {traits.space} states, but the first component has {space} ones")
         if part.event() not in (None, shape):
-            raise ValueError(f"{called} has states of shape {part.event()}, a component before it of shape {shape}")
+            raise ValueError(f"{called} has states of shape {part.event()}, but another component of shape {shape}")
         if shape is not None and (reason := part.refusal(Question(shape, part))):
             raise ValueError(f"{called} {reason}")
 
 
 def common_event(parts: Sequence[Model]) -> Event | None:
-    """The shape that a part fixes, and that the others take."""
+    """The shape fixed by a part, which the others take."""
     return next((event for part in parts if (event := part.event()) is not None), None)
 
 
 def common_refusal(parts: Sequence[Model], question: Question) -> str | None:
-    """Why one of the parts cannot work in this experiment, in words that follow the name of the whole."""
+    """Why one of the parts cannot be used in this experiment, in words that follow the name of the composition."""
     for part in parts:
         if reason := part.refusal(replace(question, model=part)):
-            return f"holds model '{part.component_name}', which {reason}"
+            return f"contains model '{part.component_name}', which {reason}"
     return None
 
 
 def check_weights(weights: Sequence[float] | None, parts: Sequence[Model]) -> None:
-    """Raise a ValueError unless there is a weight for each part, or none at all."""
+    """Raise a ValueError unless there is one weight per part, or none at all."""
     if weights is not None and len(weights) != len(parts):
-        raise ValueError(f"{len(weights)} weights for {len(parts)} components")
+        raise ValueError(f"{len(weights)} weights for {len(parts)} components: give one per component")

@@ -1,4 +1,4 @@
-"""The convolutional network."""
+"""The convolutional energy network."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ if TYPE_CHECKING:
 
 @component("conv")
 class Conv(Model):
-    """A convolutional energy of images on top of a quadratic base, which keeps chains from running away.
+    """Convolutional energy network for images, plus a quadratic base that confines the density.
 
         E(x) = f(x) + |x|^2 / (2 base_scale^2),    f = linear o dense o ... o head o convolution o ... o convolution
 
-    A state has shape (channels, height, width). An activation stands behind every layer but the last.
+    A state has shape (channels, height, width). An activation follows every layer but the last.
 
-    With `spectral_norm`, the weight W of every layer is divided by an estimate of its largest singular value, so that
-    f does not become steep, whatever is learnt. The W of a convolution is its kernel as a matrix, one row for each
-    channel that it makes. The norm of the convolution itself can be larger where windows overlap, but not by more than
-    ceil(kernel / stride).
+    With `spectral_norm`, the weight W of every layer is divided by an estimate of its largest singular value, which
+    bounds the slope of f. The W of a convolution is its kernel as a matrix with one row per output channel. The norm of
+    the convolution itself can be larger if windows overlap, by a factor of at most ceil(kernel / stride).
 
     Parameters:
         preset: the layers of a published network; thesis_a is for images of 28 x 28, thesis_b and thesis_c for 32 x 32.
         layers: the convolutions in order, each as {channels: 64, kernel: 3, stride: 1, padding: 1}; `channels` has no
             default, the others have these. With neither a list nor a preset there are three, which halve the image
             twice.
-        head: what becomes of the last feature maps: `flatten` keeps the positions apart, `sum` adds over them.
-        dense: width of each fully connected layer behind the head.
-        activation: what stands between the layers. `leaky_relu` has slope 0.2 below zero; like `relu` it bends sharply
-            and has no curvature between its bends.
+        head: reduction of the last feature maps: `flatten` keeps all positions, `sum` adds over them.
+        dense: width of each fully connected layer after the head.
+        activation: activation function of the hidden layers. `leaky_relu` has slope 0.2 below zero; like `relu` it is
+            piecewise linear and has no curvature.
         spectral_norm: divide every weight by its largest singular value.
-        power_iterations: how many steps of the power method follow the singular value in each training pass. While
-            chains run nothing moves.
-        base_scale: standard deviation of the Gaussian base, larger than the data; null takes the base away.
+        power_iterations: number of power iterations that update the singular value in each training pass. It is fixed
+            while chains run.
+        base_scale: standard deviation of the Gaussian base, larger than that of the data; null removes the base.
 
     Reference: Xu, "Self-adapting noise-contrastive estimation for energy-based models", arXiv:2211.02650, algorithm
     3.2 and table 5.1; Miyato et al., "Spectral normalization for generative adversarial networks", arXiv:1802.05957.
@@ -63,14 +62,14 @@ class Conv(Model):
         own = {"layers": self.layers is not None, "dense": bool(self.dense), "head": self.head != "flatten"}
         if self.preset and any(own.values()):
             written = " and ".join(f"'{name}'" for name, given in own.items() if given)
-            raise ValueError(f"the preset '{self.preset}' brings its own layers and head, so {written} cannot be set")
+            raise ValueError(f"the preset '{self.preset}' defines layers and head, so {written} cannot be set")
 
     def traits(self) -> ModelTraits:
         return super().traits()._replace(smooth=is_smooth(self.activation))
 
     @property
     def architecture(self) -> Architecture:
-        """The layers, wherever they are listed."""
+        """The layers of the preset, of the parameters, or the default ones."""
         if self.preset:
             return PRESETS[self.preset]
         return Architecture(self.layers or SMALL.layers, self.dense)

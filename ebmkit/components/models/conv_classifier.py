@@ -1,4 +1,4 @@
-"""A convolutional classifier that is an energy too."""
+"""A convolutional classifier as a joint energy-based model."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 @component("conv_classifier")
 class ConvClassifier(Model):
-    """A convolutional classifier of images, whose logits f are energies of images with labels.
+    """Joint energy-based model (JEM) of images and labels: the logits of a convolutional classifier.
 
         E(x, y) = -f(x)[y] + |x|^2 / (2 base_scale^2)
         E(x) = -log sum_y exp f(x)[y] + |x|^2 / (2 base_scale^2),    p(y | x) = softmax f(x)
         f = linear o dense o ... o head o convolution o ... o convolution
 
-    A state has shape (channels, height, width). An activation stands behind every layer but the last. It is to `conv`
-    what `classifier` is to `mlp`.
+    A state has shape (channels, height, width). An activation follows every layer but the last. It is to `conv` what
+    `classifier` is to `mlp`.
 
     Parameters:
         classes: number K of logits; labels are 0 to K - 1.
         layers: the convolutions in order, each as {channels: 64, kernel: 3, stride: 1, padding: 1}; `channels` has no
             default, the others have these. Without a list there are three, which halve the image twice.
-        head: what becomes of the last feature maps: `flatten` keeps the positions apart, `sum` adds over them.
-        dense: width of each fully connected layer behind the head.
-        activation: what stands between the layers. `leaky_relu` has slope 0.2 below zero; like `relu` it bends sharply
-            and has no curvature between its bends.
-        base_scale: standard deviation of the Gaussian base, larger than the data; null takes the base away.
+        head: reduction of the last feature maps: `flatten` keeps all positions, `sum` adds over them.
+        dense: width of each fully connected layer after the head.
+        activation: activation function of the hidden layers. `leaky_relu` has slope 0.2 below zero; like `relu` it is
+            piecewise linear and has no curvature.
+        base_scale: standard deviation of the Gaussian base, larger than that of the data; null removes the base.
 
     Reference: Grathwohl et al., "Your classifier is secretly an energy based model and you should treat it like one",
     arXiv:1912.03263.

@@ -1,4 +1,4 @@
-"""Convolutions as a spec lists them, what they make of an image, and the lists that have a name. All without torch."""
+"""Convolutions as listed in a spec, their output shapes, and named architectures. Without torch."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ebmkit.contracts.kinds import Event
 
 @section
 class ConvLayer:
-    """One convolution, with an activation behind it.
+    """One convolution, followed by an activation.
 
     Parameters:
-        channels: how many feature maps it makes.
+        channels: number of output feature maps.
         kernel: height and width of its window.
-        stride: how far the window moves; 2 halves the image.
+        stride: step of the window; 2 halves the image.
         padding: rows and columns of zeros around the image.
     """
 
@@ -36,7 +36,7 @@ class Architecture(NamedTuple):
 
 
 def shape_after(layers: Sequence[ConvLayer], event: Event) -> tuple[int, int, int]:
-    """Channels, height and width behind the last layer. Raises a ValueError that says why there are none."""
+    """Channels, height and width after the last layer. Raises a ValueError if the layers do not fit the image."""
     if len(event) != 3:
         raise ValueError(f"takes images of shape (channels, height, width), not states of shape {event}")
     channels, height, width = event
@@ -57,12 +57,12 @@ def _listed(*rows: tuple[int, int, int, int]) -> tuple[ConvLayer, ...]:
     return tuple(ConvLayer(channels=c, kernel=k, stride=s, padding=p) for k, s, p, c in rows)
 
 
-#: What a spec gets that lists nothing: a small network that halves the image twice.
+#: The default: a small network that halves the image twice.
 SMALL = Architecture(_listed((3, 1, 1, 32), (4, 2, 1, 64), (4, 2, 1, 128)), ())
 
-#: Table 5.1 of the thesis: A for images of 28 x 28, B and C for 32 x 32. The text that this was taken from has lost the
-#: widths of cells which A and B share: the second, third and fifth convolution and the first dense layer. They are
-#: half of what C has there, as the width of the fourth convolution is, which can be read in all three columns.
+#: Table 5.1 of the thesis: A for images of 28 x 28, B and C for 32 x 32. The source text lacks the widths of cells
+#: shared by A and B: the second, third and fifth convolution and the first dense layer. They are taken as half of those
+#: of C, like the width of the fourth convolution, which is legible in all three columns.
 PRESETS = {
     "thesis_a": Architecture(
         _listed((3, 1, 1, 64), (4, 2, 1, 64), (4, 2, 1, 128), (3, 2, 1, 256), (4, 1, 0, 512)), (256,)

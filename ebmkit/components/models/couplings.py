@@ -1,4 +1,4 @@
-"""Units of two values that act on each other, as a spec writes them. Checked without torch."""
+"""Pairwise couplings of units of two values in a spec. Checked without torch."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Couplings: TypeAlias = Annotated[tuple[tuple[float, ...], ...], MinLen(1)]
 
 
 def check_couplings(rows: Couplings, units: int, name: str) -> None:
-    """Raise a ValueError that says why the parameter `name` does not couple so many units."""
+    """Raise a ValueError unless the parameter `name` is a coupling matrix of this many units."""
     if len(rows) != units:
-        raise ValueError(f"'{name}' has {len(rows)} rows, and there are {units} units")
+        raise ValueError(f"'{name}' has {len(rows)} rows, but there are {units} units")
     for i, row in enumerate(rows):
         if len(row) != units:
-            raise ValueError(f"'{name}': row {i} has {len(row)} numbers, and there are {units} units")
+            raise ValueError(f"'{name}': row {i} has {len(row)} numbers, but there are {units} units")
         if row[i] != 0:
-            raise ValueError(f"'{name}': row {i} has {row[i]} on the diagonal, and no unit acts on itself")
+            raise ValueError(f"'{name}': row {i} has {row[i]} on the diagonal, which must be zero")
         for j in range(i):
             if not isclose(row[j], rows[j][i], rel_tol=1e-9):
                 raise ValueError(
                     f"'{name}' is not symmetric: row {i} has {row[j]} in column {j}, "
-                    f"row {j} has {rows[j][i]} in column {i}"
+                    f"but row {j} has {rows[j][i]} in column {i}"
                 )
 
 
 def unit_traits(traits: ModelTraits, space: Values, units: int | None) -> ModelTraits:
-    """Traits of a model of units: its space follows from `values`, and few states can be enumerated."""
+    """Traits of a model of units: its space is given by `values`, and few units can be enumerated."""
     enumerable = units is not None and units <= ENUMERABLE
     offers = traits.offers | {"sample_exact", "log_z"} if enumerable else traits.offers
     return traits._replace(space=space, offers=offers)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @component("double_well")
 class DoubleWell(Model):
-    """Two wells of equal depth along the first coordinate, and a barrier between them that chains must cross.
+    """Double-well potential: two wells of equal depth along the first coordinate, separated by a barrier.
 
         E(x) = h ((x_1 / a)^2 - 1)^2 + 1/2 sum_{i > 1} x_i^2
 
-    Normaliser and samples come from one table of 16384 points that is integrated in float64 when the model is built:
-    log Z is exact to rounding, the distribution function of x_1, which is drawn by its inverse, to 2e-7. Nothing in the
-    model is trained.
+    Normaliser and samples come from a table of 16384 points, integrated in float64 when the model is built: log Z is
+    exact to rounding, and the distribution function of x_1, inverted for sampling, is exact to 2e-7. The model has no
+    trainable parameters.
 
     Parameters:
         dim: d, number of coordinates; those beyond the first are standard normal.

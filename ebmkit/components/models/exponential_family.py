@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @component("exponential_family")
 class ExponentialFamily(Model):
-    """An energy that is linear in its parameters: chosen statistics of a state, each with a weight.
+    """Exponential family: an energy linear in its parameters, with chosen polynomial statistics.
 
         E(x) = -theta . T(x)
 
@@ -25,13 +25,13 @@ class ExponentialFamily(Model):
         cubic      x_i^3
         quartic    x_i^4
 
-    It begins as a standard normal (with `quartic` but neither `squares` nor `quadratic`, as exp(-sum x_i^4 / 4)).
-    Training may move theta to where the density cannot be normalised; `closed_form_score_matching` finds the best theta
-    without a step. `linear` with `quadratic` is every Gaussian.
+    It starts as a standard normal (with `quartic` but neither `squares` nor `quadratic`, as exp(-sum x_i^4 / 4)).
+    Training may move theta to values whose density cannot be normalised; `closed_form_score_matching` computes the
+    optimal theta directly. `linear` with `quadratic` represents every Gaussian.
 
     Parameters:
-        statistics: names from the table above, each at most once. Something has to confine the density: `squares` or
-            `quadratic`, or `quartic`, without which `cubic` is refused.
+        statistics: names from the table above, each at most once. One of `squares`, `quadratic` and `quartic` is
+            required to confine the density, and `cubic` requires `quartic`.
 
     Reference: Hyvarinen, "Some extensions of score matching", Computational Statistics and Data Analysis 51, 2007.
 
@@ -48,11 +48,11 @@ class ExponentialFamily(Model):
     def __post_init__(self) -> None:
         names = set(self.statistics)
         if len(names) < len(self.statistics):
-            raise ValueError("a statistic is there twice")
+            raise ValueError("'statistics' names one of them twice")
         if {"squares", "quadratic"} <= names:
-            raise ValueError("'quadratic' holds the statistics of 'squares' already")
+            raise ValueError("'quadratic' already includes the statistics of 'squares': leave out 'squares'")
         if "cubic" in names and "quartic" not in names:
-            raise ValueError("'cubic' without 'quartic' is a density that grows without bound")
+            raise ValueError("'cubic' without 'quartic' gives an unbounded density: add 'quartic'")
         if not names & {"squares", "quadratic", "quartic"}:
             raise ValueError("nothing confines the density: add 'squares', 'quadratic' or 'quartic'")
 

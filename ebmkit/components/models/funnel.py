@@ -1,4 +1,4 @@
-"""The funnel."""
+"""Neal's funnel."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @component("funnel")
 class Funnel(Model):
-    """Neal's funnel: the first coordinate is the log variance of all others, so that no single step size fits.
+    """Neal's funnel: the first coordinate is the log variance of all others, so no single step size suits all.
 
         x_1 ~ N(0, s^2),    x_i ~ N(0, exp(x_1)) for i > 1
         E(x) = x_1^2 / (2 s^2) + (d - 1) x_1 / 2 + exp(-x_1) / 2 sum_{i > 1} x_i^2
         log Z = d/2 log 2 pi + log s
 
-    Normaliser, samples and gradient are exact. Nothing in it is trained.
+    Normaliser, samples and gradient are exact. The model has no trainable parameters.
 
     Parameters:
         dim: d, number of coordinates.

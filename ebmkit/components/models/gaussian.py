@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @component("gaussian")
 class Gaussian(Model):
-    """A Gaussian with exact normaliser, samples, gradient and noised marginals.
+    """Multivariate Gaussian with exact normaliser, samples, gradient and noised marginals.
 
         E(x) = 1/2 (x - mean)' C^-1 (x - mean),    log Z = 1/2 log det(2 pi C)
 
-    Mean and covariance are trained when the spec trains.
+    Mean and covariance are trainable.
 
     Parameters:
-        mean: one number a coordinate; an image is written row by row, see `shape`.
+        mean: one number per coordinate; an image is written row by row, see `shape`.
         covariance: C as a variance for all coordinates, a list of variances, or a list of rows.
         shape: shape of a state, such as [1, 4, 4]; without it a state is a flat list.
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @component("gaussian_mixture")
 class GaussianMixture(Model):
-    """A mixture of Gaussians with exact normaliser, samples, gradient and noised marginals.
+    """Gaussian mixture with exact normaliser, samples, gradient and noised marginals.
 
         E(x) = -log sum_k exp(h_k - 1/2 (x - m_k)' C_k^-1 (x - m_k)),    h_k = log w_k - 1/2 log det C_k
         log Z = d/2 log 2 pi,    for weights that sum to one
 
-    Weights, means and covariances are trained when the spec trains.
+    Weights, means and covariances are trainable.
 
     Parameters:
-        means: one list of coordinates a component.
-        covariances: one covariance a component, or a single one for all: a variance, a list of variances, or rows.
-        weights: positive, in any unit (they are divided by their sum); without them all components weigh the same.
+        means: one list of coordinates per component.
+        covariances: one covariance per component, or a single one for all: a variance, a list of variances, or rows.
+        weights: positive numbers, divided by their sum; without them all components have the same weight.
         shape: shape of a state, such as [1, 4, 4]; without it a state is a flat list.
 
     Reference: Bishop, "Pattern recognition and machine learning", 2006, section 2.3.9.

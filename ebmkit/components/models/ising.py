@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @component("ising")
 class Ising(Model):
-    """Spins on a lattice of any dimension that pull their neighbours their own way, or on any graph of couplings.
+    """Ising model: spins on a lattice of any dimension or on a graph, with pairwise couplings and a field.
 
         E(x) = -1/2 sum_ij J_ij x_i x_j - sum_i h_i x_i,    J_ij = J for neighbours on a lattice, else 0
 
-    In the plane, without a field, it orders at J = log(1 + sqrt 2) / 2 = 0.4407. Up to 16 units it offers log Z and
-    exact samples, by enumeration. Nothing in the model is trained; `boltzmann` is.
+    On the square lattice without a field it orders at J = log(1 + sqrt 2) / 2 = 0.4407. With up to 16 units it offers
+    log Z and exact samples, by enumeration. The model has no trainable parameters; `boltzmann` has.
 
     Parameters:
         shape: shape of the lattice, and of a state.
-        coupling: J for all pairs of neighbours, or the rows of a symmetric matrix with a diagonal of zeros for units of
-            any arrangement (a lattice is written row by row).
-        field: h, a number for all units or one each.
-        periodic: close every axis of three or more units to a ring.
+        coupling: J for all pairs of neighbours, or the rows of a symmetric matrix with a diagonal of zeros for any
+            graph of units (a lattice is written row by row).
+        field: h, one number for all units or one each.
+        periodic: periodic boundaries along every axis of three or more units.
         values: `spin` for units of -1 and +1, `binary` for units of 0 and 1.
 
     Reference: Ising, "Beitrag zur Theorie des Ferromagnetismus", Z. Phys. 31, 1925; Onsager, Phys. Rev. 65, 1944.
@@ -53,9 +53,9 @@ class Ising(Model):
         if isinstance(self.coupling, tuple):
             check_couplings(self.coupling, units, "coupling")
             if self.periodic:
-                raise ValueError("'periodic' closes a lattice, and 'coupling' is a matrix that couples any units")
+                raise ValueError("'periodic' is for a lattice, but 'coupling' is a matrix: include the bonds in it")
         if isinstance(self.field, tuple) and len(self.field) != units:
-            raise ValueError(f"'field' has {len(self.field)} numbers, and there are {units} units")
+            raise ValueError(f"'field' has {len(self.field)} numbers, but there are {units} units")
 
     def traits(self) -> ModelTraits:
         return unit_traits(super().traits(), self.values, prod(self.shape))

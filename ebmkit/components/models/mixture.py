@@ -1,4 +1,4 @@
-"""Mixtures of energies."""
+"""Mixtures of models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ebmkit.contracts.traits import ModelTraits
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.mixture import MixtureEnergy
 
-#: An ability of a mixture, and what every component needs for it: without log Z nobody knows whose turn it is to draw.
+#: Abilities of a mixture, and what every component needs for each: without log Z no component can be chosen for a draw.
 PASSED_ON = {
     **ENERGY_AND_GRADIENT,
     "log_z": frozenset({"log_z"}),
@@ -34,21 +34,21 @@ PASSED_ON = {
 
 @component("mixture")
 class Mixture(Model):
-    """A mixture of models: likely is what any component finds likely.
+    """Mixture of models: a weighted sum of their densities.
 
         every component offers log Z:  E(x) = -log sum_k w_k exp(-E_k(x)) / Z_k,    log Z = log sum_k w_k = 0
         otherwise:                     E(x) = -log sum_k w_k exp(-E_k(x)),          log Z unknown
 
-    In the first case w_k is the probability of the k-th component, and the mixture offers log Z, and exact samples
-    where every component does. In the second w_k only scales an unnormalised density: the probability of the component
-    is proportional to w_k Z_k, and adding a constant to its energy changes it. One component without log Z decides that
-    for all. A gradient is offered where every component has one.
+    In the first case w_k is the probability of the k-th component, and the mixture offers log Z, and exact samples if
+    every component does. In the second w_k only scales an unnormalised density: the probability of the component is
+    proportional to w_k Z_k, and adding a constant to its energy changes it. The second case applies if any component
+    lacks log Z. A gradient is offered if every component has one.
 
-    The weights and the parameters of the components are trained when the spec trains; log Z_k follows them.
+    The weights and the parameters of the components are trainable; log Z_k follows them.
 
     Parameters:
         components: the models; those that fix the shape of a state must agree, the others take it.
-        weights: w, positive, in any unit (they are divided by their sum); without them all components weigh the same.
+        weights: w, positive numbers, divided by their sum; without them all components have the same weight.
 
     Reference: Du, Li and Mordatch, "Compositional visual generation with energy based models", arXiv:2004.06030
     (concept disjunction).

@@ -1,4 +1,4 @@
-"""The mixture on the line."""
+"""The one-dimensional Gaussian mixture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @component("mixture_1d")
 class Mixture1D(Model):
-    """A lopsided mixture of two Gaussians on the line, the textbook target of Metropolis sampling.
+    """One-dimensional mixture of two unequal Gaussians, a textbook target of Metropolis sampling.
 
         E(x) = -log(3 exp(-(x + 2)^2 / 2) + exp(-(x - 4)^2 / 8)),    log Z = log(5 sqrt(2 pi))
 
-    The components N(-2, 1) and N(4, 4) weigh 0.6 and 0.4; the mean is 0.4. Nothing in it is trained:
-    `gaussian_mixture` is the same with parameters.
+    The components N(-2, 1) and N(4, 4) have the weights 0.6 and 0.4; the mean is 0.4. The model has no trainable
+    parameters; `gaussian_mixture` has.
 
     Reference: Amini, "Deep generative models", lecture 7, Sharif University of Technology (figure of the
     Metropolis-Hastings algorithm).

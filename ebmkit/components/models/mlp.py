@@ -1,4 +1,4 @@
-"""The multilayer perceptron."""
+"""The fully connected energy network."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @component("mlp")
 class MLP(Model):
-    """A fully connected energy on top of a quadratic base, which keeps chains from running away.
+    """Fully connected energy network (MLP), plus a quadratic base that confines the density.
 
         E(x) = f(x) + |x|^2 / (2 base_scale^2),    f = linear o activation o linear o ... o linear
 
-    A state of any shape is flattened. A network alone confines nothing: exp(-f) need not be integrable.
+    A state of any shape is flattened. Without a base, exp(-f) need not be integrable.
 
     Parameters:
         hidden: width of each hidden layer; an empty list makes f linear.
-        activation: what stands between the layers. `relu` bends sharply and has no curvature between its bends.
-        base_scale: standard deviation of the Gaussian base, larger than the data; null takes the base away.
-        spectral_norm: divide every weight by an estimate of its largest singular value, so that f does not become
-            steep, whatever is learnt: no steeper than the product of the activations' slopes.
-        power_iterations: how many steps of the power method follow the singular value in each training pass. While
-            chains run nothing moves.
+        activation: activation function of the hidden layers. `relu` is piecewise linear and has no curvature.
+        base_scale: standard deviation of the Gaussian base, larger than that of the data; null removes the base.
+        spectral_norm: divide every weight by an estimate of its largest singular value, which bounds the slope of f by
+            the product of the slopes of the activations.
+        power_iterations: number of power iterations that update the singular value in each training pass. It is fixed
+            while chains run.
 
     Reference: Du and Mordatch, "Implicit generation and modeling with energy-based models", arXiv:1903.08689; Miyato et
     al., "Spectral normalization for generative adversarial networks", arXiv:1802.05957.

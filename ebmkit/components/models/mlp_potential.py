@@ -1,4 +1,4 @@
-"""The multilayer perceptron as a potential."""
+"""The fully connected network as an energy of noised data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @component("mlp_potential")
 class MLPPotential(Model):
-    """The energies of noised data by a fully connected network, which is told the noise level: `mlp_score`'s twin.
+    """Energy of noised data by a fully connected network (MLP) conditioned on the noise level.
 
         E(x, sigma) = |x - center|^2 / (2 spread^2) - scale / sigma g((x - center) / spread, log sigma)
         s = -dE/dx,    spread = sqrt(sigma^2 + scale^2)
 
-    The first term is the energy of a Gaussian that is fitted to the data and noised; g is what is learnt, and its
-    gradient stands where `mlp_score` has F. A score costs a forward and a backward pass, and is a gradient. On a
-    process in time, x is x_t / signal and sigma = noise / signal. A state of any shape is flattened.
+    The first term is the energy of a Gaussian that is fitted to the data and noised; g is learned, and its gradient
+    takes the place of F in `mlp_score`. The score is a gradient and costs a forward and a backward pass. For a process
+    in time, x is x_t / signal and sigma = noise / signal. A state of any shape is flattened.
 
     Parameters:
-        schedule: the noise levels, or the process in time, that objective and sampler have too.
+        schedule: the noise levels, or the process in time, the same as those of objective and sampler.
         hidden: width of each hidden layer.
-        activation: what stands between the layers; smooth, because the gradient is what is learnt.
-        classes: how many labels there are, for an energy of the data given a label; null learns without labels.
+        activation: activation function of the hidden layers; smooth, because the gradient is learned.
+        classes: number of labels, for an energy of the data given a label; null learns without labels.
 
     Reference: Salimans and Ho, "Should EBMs model the energy or the score?", EBM workshop at ICLR, 2021; Karras et al.,
     "Elucidating the design space of diffusion-based generative models", arXiv:2206.00364 (the scaling).

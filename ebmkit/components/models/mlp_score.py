@@ -1,4 +1,4 @@
-"""The multilayer perceptron as a score."""
+"""The fully connected network as a score of noised data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @component("mlp_score")
 class MLPScore(Model):
-    """The scores of noised data by a fully connected network, which is told the noise level.
+    """Score of noised data by a fully connected network (MLP) conditioned on the noise level.
 
         s(x, sigma) = -(x - center) / (sigma^2 + scale^2) + scale / (sigma spread) F((x - center) / spread, log sigma)
         spread = sqrt(sigma^2 + scale^2)
 
-    The first term is the score of a Gaussian that is fitted to the data and noised; F is what is learnt. On a process
-    in time, x and s are those of x_t / signal, with sigma = noise / signal. The field need not be the gradient of an
+    The first term is the score of a Gaussian that is fitted to the data and noised; F is learned. For a process in
+    time, x and s are those of x_t / signal, with sigma = noise / signal. The field need not be the gradient of an
     energy; that of `mlp_potential` is. A state of any shape is flattened.
 
     Parameters:
-        schedule: the noise levels, or the process in time, that objective and sampler have too.
+        schedule: the noise levels, or the process in time, the same as those of objective and sampler.
         hidden: width of each hidden layer.
-        activation: what stands between the layers.
-        classes: how many labels there are, for a score of the data given a label; null learns without labels.
+        activation: activation function of the hidden layers.
+        classes: number of labels, for a score of the data given a label; null learns without labels.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600;
     Karras et al., "Elucidating the design space of diffusion-based generative models", arXiv:2206.00364 (the scaling).

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @component("noised_mixture")
 class NoisedMixtureModel(Model):
-    """A mixture of Gaussians under noise, with the exact score at every level: what score networks try to learn.
+    """Gaussian mixture under noise, with the exact score at every noise level.
 
         q_level(x) = sum_k w_k N(x; signal m_k, signal^2 C_k + noise^2 I),    s = d log q_level / dx
 
-    Samplers that go from noise to data can be tried on it without a network, and without its errors.
+    Samplers from noise to data can be tested on it without the errors of a network.
 
     Parameters:
-        schedule: the noise levels, or the process in time, that the sampler has too.
-        means: one list of coordinates a component; one component is a Gaussian.
-        covariances: one covariance a component, or a single one for all: a variance, a list of variances, or rows.
-        weights: positive, in any unit (they are divided by their sum); without them all components weigh the same.
+        schedule: the noise levels, or the process in time, the same as the sampler's.
+        means: one list of coordinates per component; one component is a Gaussian.
+        covariances: one covariance per component, or a single one for all: a variance, a list of variances, or rows.
+        weights: positive numbers, divided by their sum; without them all components have the same weight.
         shape: shape of a state, such as [1, 4, 4]; without it a state is a flat list.
 
     Reference: Chen et al., "Sampling is as easy as learning the score", arXiv:2209.11215 (what an exact score gives).

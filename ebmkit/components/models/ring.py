@@ -1,4 +1,4 @@
-"""The ring."""
+"""The ring-shaped density."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @component("ring")
 class Ring(Model):
-    """A ring in the plane of the first two coordinates, with exact normaliser, samples and gradient.
+    """Ring-shaped density in the first two coordinates, with exact normaliser, samples and gradient.
 
         E(x) = (q - R^2)^2 / (8 R^2 w^2) + 1/2 sum_{i > 2} x_i^2,    q = x_1^2 + x_2^2
         log Z = d/2 log 2 pi + log(R w sqrt(2 pi)) + log Phi(R / (2 w)),    Phi the normal distribution function
 
-    Near the ring the first term is (|x| - R)^2 / (2 w^2); written with squares, it is smooth at the centre too. And q
-    is a Gaussian, of mean R^2 and deviation 2 R w, cut off at zero, so that it can be drawn directly. Nothing in the
-    model is trained.
+    Near the ring the first term is (|x| - R)^2 / (2 w^2); in terms of squares it is also smooth at the centre. q has a
+    Gaussian distribution of mean R^2 and standard deviation 2 R w, truncated at zero, and is drawn directly. The model
+    has no trainable parameters.
 
     Parameters:
         dim: d, number of coordinates; those beyond the second are standard normal.
-        radius: R, where the energy is lowest.
+        radius: R, at which the energy is lowest.
         width: w, standard deviation across a thin ring.
 
     Reference: Rezende and Mohamed, "Variational inference with normalizing flows", arXiv:1505.05770, table 1 (U_1,

@@ -1,4 +1,4 @@
-"""The shape of a state, when the parameters of a model are flat lists."""
+"""The shape of a state, for models whose parameters are flat lists."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from ebmkit.contracts.kinds import Event
 
 
 def check_shape(shape: Event | None, dimension: int) -> None:
-    """Raise a ValueError unless `shape` holds so many coordinates."""
+    """Raise a ValueError unless `shape` has this many coordinates."""
     if shape is not None and prod(shape) != dimension:
-        raise ValueError(f"'shape' {list(shape)} holds {prod(shape)} coordinates, the mean has {dimension}")
+        raise ValueError(f"'shape' {list(shape)} has {prod(shape)} coordinates, but the mean has {dimension}")

@@ -1,4 +1,4 @@
-"""Activations that have a second derivative. Checked without torch."""
+"""Activations with a second derivative. Checked without torch."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ PIECEWISE_LINEAR = frozenset({"relu", "leaky_relu"})
 
 
 def is_smooth(activation: str) -> bool:
-    """Whether networks with this activation have a curvature to learn from."""
+    """Whether networks with this activation have a curvature."""
     return activation not in PIECEWISE_LINEAR

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 @component("sum")
 class Sum(Model):
-    """A product of experts: likely is what every component finds likely.
+    """Product of experts: a weighted sum of the energies of its components.
 
         E(x) = sum_k w_k E_k(x),    p(x) = prod_k p_k(x)^w_k / Z
 
-    It offers an energy, and a gradient where every component has one. Its normaliser does not follow from theirs, so it
-    offers neither log Z nor exact samples. The components are trained when the spec trains, the weights are not.
+    It offers an energy, and a gradient if every component has one. Its normaliser does not follow from theirs, so it
+    offers neither log Z nor exact samples. The components are trainable, the weights are not.
 
     Parameters:
         components: the models; those that fix the shape of a state must agree, the others take it.
-        weights: w, one positive number a component; without them all are 1.
+        weights: w, one positive number per component; without them all are 1.
 
     Reference: Hinton, "Training products of experts by minimizing contrastive divergence", Neural Computation 14, 2002.
 

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @component("tempered")
 class Tempered(Model):
-    """A model at another temperature: hot chains cross barriers, cold ones settle in the wells.
+    """Tempered model: the energy of a model divided by a temperature.
 
         p(x) = exp(-E(x) / T) / Z(T)
 
-    It offers an energy, and a gradient where the model has one. Z(T) does not follow from Z(1), so it offers neither
-    log Z nor exact samples. The model's parameters are trained when the spec trains, the temperature is not.
+    It offers an energy, and a gradient if the model has one. Z(T) does not follow from Z(1), so it offers neither log Z
+    nor exact samples. The model's parameters are trainable, the temperature is not.
 
     Parameters:
-        model: the model, whose own temperature is 1.
+        model: the model at temperature 1.
         temperature: T; above 1 flattens the density, below 1 sharpens it.
 
     Reference: Marinari and Parisi, "Simulated tempering: a new Monte Carlo scheme", Europhysics Letters 19, 1992.

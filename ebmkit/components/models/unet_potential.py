@@ -1,4 +1,4 @@
-"""The U-shaped network as a potential."""
+"""The U-Net as an energy of noised images."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @component("unet_potential")
 class UNetPotential(Model):
-    """The energies of noised images by a U-shaped convolutional network: `unet_score`'s twin.
+    """Energy of noised images by a U-Net conditioned on the noise level.
 
         E(x, sigma) = |x - center|^2 / (2 spread^2) - scale / sigma g((x - center) / spread, log sigma)
         s = -dE/dx,    g(u) = u . F(u) / sqrt(d),    spread = sqrt(sigma^2 + scale^2)
 
-    As in `mlp_potential`, where g is how well the image that a network F draws agrees with the one that it was shown. A
-    state has shape (channels, height, width).
+    As in `mlp_potential`, with g the inner product of the input and the output of a network F. A state has shape
+    (channels, height, width).
 
     Parameters:
-        schedule: the noise levels, or the process in time, that objective and sampler have too.
-        channels: feature maps at full size, a multiple of 8.
-        multipliers: how many times as many there are at each size; every entry but the first halves the image.
-        blocks: residual blocks at each size, on the way down and on the way up.
-        classes: how many labels there are, for an energy of the data given a label; null learns without labels.
+        schedule: the noise levels, or the process in time, the same as those of objective and sampler.
+        channels: number of feature maps at full size, a multiple of 8.
+        multipliers: factor of this number at each size; every entry but the first halves the image.
+        blocks: number of residual blocks at each size, in each of the two paths.
+        classes: number of labels, for an energy of the data given a label; null learns without labels.
 
     Reference: Salimans and Ho, "Should EBMs model the energy or the score?", EBM workshop at ICLR, 2021; Du et al.,
     "Reduce, reuse, recycle", arXiv:2302.11552 (energies from networks of this form).

@@ -1,4 +1,4 @@
-"""The U-shaped network as a score."""
+"""The U-Net as a score of noised images."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @component("unet_score")
 class UNetScore(Model):
-    """The scores of noised images by a U-shaped convolutional network, which is told the noise level.
+    """Score of noised images by a U-Net conditioned on the noise level.
 
         s(x, sigma) = -(x - center) / (sigma^2 + scale^2) + scale / (sigma spread) F((x - center) / spread, log sigma)
         spread = sqrt(sigma^2 + scale^2)
 
-    As in `mlp_score`, with a network F that sees an image at several sizes. A state has shape (channels,
-    height, width).
+    As in `mlp_score`, with a network F that processes an image at several sizes. A state has shape (channels, height,
+    width).
 
     Parameters:
-        schedule: the noise levels, or the process in time, that objective and sampler have too.
-        channels: feature maps at full size, a multiple of 8.
-        multipliers: how many times as many there are at each size; every entry but the first halves the image.
-        blocks: residual blocks at each size, on the way down and on the way up.
-        classes: how many labels there are, for a score of the data given a label; null learns without labels.
+        schedule: the noise levels, or the process in time, the same as those of objective and sampler.
+        channels: number of feature maps at full size, a multiple of 8.
+        multipliers: factor of this number at each size; every entry but the first halves the image.
+        blocks: number of residual blocks at each size, in each of the two paths.
+        classes: number of labels, for a score of the data given a label; null learns without labels.
 
     Reference: Ronneberger et al., "U-Net: convolutional networks for biomedical image segmentation", arXiv:1505.04597;
     Ho et al., "Denoising diffusion probabilistic models", arXiv:2006.11239; Karras et al., arXiv:2206.00364 (scaling).

@@ -163,11 +163,11 @@ def test_what_it_offers_follows_from_its_parameters():
     ("parameters", "says"),
     [
         ({"weights": ((0.0, 1.0), (-1.0, 0.0))}, "'weights' is not symmetric: row 1 has -1.0 in column 0"),
-        ({"weights": ((0.5,),)}, "'weights': row 0 has 0.5 on the diagonal, and no unit acts on itself"),
-        ({"weights": ((0.0, 1.0, 0.0), (1.0, 0.0))}, "row 0 has 3 numbers, and there are 2 units"),
-        ({"weights": ((0.0,),), "biases": (0.0, 1.0)}, "'biases' has 2 numbers, and there are 1 units"),
-        ({"weights": ((0.0,),), "shape": (1, 2)}, "'weights' has 1 rows, and there are 2 units"),
-        ({"biases": (0.0,), "shape": (2,)}, "'biases' has 1 numbers, and there are 2 units"),
+        ({"weights": ((0.5,),)}, "'weights': row 0 has 0.5 on the diagonal, which must be zero"),
+        ({"weights": ((0.0, 1.0, 0.0), (1.0, 0.0))}, "row 0 has 3 numbers, but there are 2 units"),
+        ({"weights": ((0.0,),), "biases": (0.0, 1.0)}, "'biases' has 2 numbers, but there are 1 units"),
+        ({"weights": ((0.0,),), "shape": (1, 2)}, "'weights' has 1 rows, but there are 2 units"),
+        ({"biases": (0.0,), "shape": (2,)}, "'biases' has 1 numbers, but there are 2 units"),
     ],
 )
 def test_what_is_no_machine_is_refused(parameters, says):

@@ -337,7 +337,7 @@ def test_shapes_must_agree_where_they_are_fixed(composed):
     assert composed(components=(MLP(), Ring(dim=5))).event() == (5,)
     assert Tempered(model=MLP()).event() is None
     assert Tempered(model=Ring(dim=5)).event() == (5,)
-    with pytest.raises(ValueError, match=r"'banana' has states of shape \(3,\), a component before it of shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"'banana' has states of shape \(3,\), but another component of shape \(2,\)"):
         composed(components=(MLP(), Ring(), Banana(dim=3)))
     with pytest.raises(ValueError, match="2 weights for 3 components"):
         composed(components=(Ring(),) * 3, weights=(1.0, 1.0))
@@ -346,9 +346,9 @@ def test_shapes_must_agree_where_they_are_fixed(composed):
 @pytest.mark.parametrize(
     ("components", "says"),
     [
-        ((Ring(), Score()), "'score' has no energy"),
+        ((Ring(), Score()), "'score' does not offer an energy"),
         ((Noisy(),), "'noisy' is conditioned on sigma"),
-        ((MLP(), Spins()), "'spins' has spin states, the first component has real ones"),
+        ((MLP(), Spins()), "'spins' has spin states, but the first component has real ones"),
         ((ImagesOnly(), Ring()), "'images_only' needs images"),
     ],
 )
@@ -366,7 +366,7 @@ def test_what_cannot_be_composed_is_refused(components, says):
 )
 def test_the_refusals_of_the_components_are_passed_on(composed):
     assert composed.refusal(Question((1, 4, 4), composed)) is None
-    assert composed.refusal(Question((2,), composed)) == "holds model 'images_only', which needs images"
+    assert composed.refusal(Question((2,), composed)) == "contains model 'images_only', which needs images"
 
 
 # In a spec ------------------------------------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def test_abilities_of_the_instance_decide_what_fits():
 def test_shapes_that_differ_are_one_mistake_of_the_composition():
     said = mistakes_of("model: {use: sum, components: [ring, mixture_1d]}\nsampler: langevin")
     assert said == [
-        "model 'sum': model 'mixture_1d' has states of shape (1,), a component before it of shape (2,)",
+        "model 'sum': model 'mixture_1d' has states of shape (1,), but another component of shape (2,)",
     ]
 
 
@@ -425,4 +425,4 @@ def test_a_component_of_a_missing_plugin_is_one_mistake(model):
 def test_parts_that_multiply_are_refused_at_once():
     doubled = "".join(f"  a{k}: {{use: sum, components: [$a{k - 1}, $a{k - 1}]}}\n" for k in range(1, 15))
     (said,) = mistakes_of(f"data: two_moons\nmodel: $a14\nsampler: langevin\nparts:\n  a0: mlp\n{doubled}")
-    assert said == "model 'sum': more than 1000 models, counting those inside compositions"
+    assert said == "model 'sum': there are more than 1000 models, counting those inside compositions"

@@ -161,7 +161,7 @@ def test_the_table_ends_in_one_pixel():
 
 @pytest.mark.parametrize("own", [{"layers": LAYERS}, {"dense": (5,)}, {"head": "sum"}], ids=str)
 def test_a_preset_excludes_a_list(own):
-    with pytest.raises(ValueError, match=f"'thesis_a' brings its own layers and head, so '{next(iter(own))}' cannot"):
+    with pytest.raises(ValueError, match=f"'thesis_a' defines layers and head, so '{next(iter(own))}' cannot"):
         Conv(preset="thesis_a", **own)
 
 

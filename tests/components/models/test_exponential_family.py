@@ -145,7 +145,7 @@ def test_data_that_do_not_tell_statistics_apart_are_refused():
     [
         (("squares", "quadratic"), "already"),
         (("squares", "squares"), "twice"),
-        (("squares", "cubic"), "without bound"),
+        (("squares", "cubic"), "unbounded density"),
         (("linear",), "nothing confines"),
     ],
 )

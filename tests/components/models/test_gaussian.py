@@ -183,7 +183,7 @@ def test_what_is_no_covariance_is_refused(covariance, says):
         ({"means": ((0.0,), (1.0, 2.0))}, r"means\[1\] has 2 coordinates"),
         ({"means": ((0.0,),) * 3, "covariances": (1.0, 1.0)}, "2 covariances for 3 means"),
         ({"weights": (1.0, 1.0, 1.0)}, "3 weights for 2 means"),
-        ({"shape": (3,)}, "holds 3 coordinates"),
+        ({"shape": (3,)}, "has 3 coordinates"),
     ],
 )
 def test_lengths_that_do_not_fit_are_refused(parameters, says):

@@ -169,13 +169,16 @@ def test_what_it_offers_follows_from_its_size():
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"shape": (2,), "coupling": ((0.0, 1.0), (2.0, 0.0))}, "row 1 has 2.0 in column 0, row 0 has 1.0 in column 1"),
+        (
+            {"shape": (2,), "coupling": ((0.0, 1.0), (2.0, 0.0))},
+            "row 1 has 2.0 in column 0, but row 0 has 1.0 in column 1",
+        ),
         ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0, 0.5))}, "row 1 has 0.5 on the diagonal"),
-        ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0,))}, "row 1 has 1 numbers, and there are 2 units"),
-        ({"shape": (3,), "coupling": ((0.0, 1.0), (1.0, 0.0))}, "'coupling' has 2 rows, and there are 3 units"),
-        ({"coupling": ((0.0, 1.0), (1.0, 0.0))}, "'coupling' has 2 rows, and there are 16 units"),
-        ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0, 0.0)), "periodic": True}, "'periodic' closes a lattice"),
-        ({"shape": (2, 2), "field": (1.0, 2.0)}, "'field' has 2 numbers, and there are 4 units"),
+        ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0,))}, "row 1 has 1 numbers, but there are 2 units"),
+        ({"shape": (3,), "coupling": ((0.0, 1.0), (1.0, 0.0))}, "'coupling' has 2 rows, but there are 3 units"),
+        ({"coupling": ((0.0, 1.0), (1.0, 0.0))}, "'coupling' has 2 rows, but there are 16 units"),
+        ({"shape": (2,), "coupling": ((0.0, 1.0), (1.0, 0.0)), "periodic": True}, "'periodic' is for a lattice"),
+        ({"shape": (2, 2), "field": (1.0, 2.0)}, "'field' has 2 numbers, but there are 4 units"),
     ],
 )
 def test_what_is_no_coupling_is_refused(parameters, says):

@@ -95,7 +95,7 @@ def prepare(model, data, labels):
 @pytest.mark.parametrize("kind", [MLPScore, UNetPotential])
 def test_labels_beyond_the_classes_are_refused(kind, labels, wrong):
     data = off_center((1, 4, 4), 3)
-    with pytest.raises(ValueError, match=f"there is a label {wrong}, and 'classes' is 3: labels are 0 to 2"):
+    with pytest.raises(ValueError, match=f"there is a label {wrong}, but 'classes' is 3: labels are 0 to 2"):
         prepare(model(kind), data, labels)
     prepare(model(kind), data, [0, 2, 1])
     prepare(model(kind, classes=None), data, labels)
@@ -111,7 +111,7 @@ def test_a_run_with_too_few_classes_says_so_at_the_model(tmp_path):
             "train": {"steps": 1, "batch_size": 8},
         }
     )
-    with pytest.raises(EbmkitError, match=r"model 'mlp_score'.*there is a label 1, and 'classes' is 1") as raised:
+    with pytest.raises(EbmkitError, match=r"model 'mlp_score'.*there is a label 1, but 'classes' is 1") as raised:
         run(plan, runs_dir=tmp_path)
     assert raised.value.place == plan.place(("model",))
 

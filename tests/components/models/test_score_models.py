@@ -248,10 +248,10 @@ def test_a_process_in_time_has_no_levels():
 @pytest.mark.parametrize(
     ("event", "multipliers", "words"),
     [
-        ((2,), (1, 2), r"takes images of shape \(channels, height, width\), and a state has shape \(2,\)"),
+        ((2,), (1, 2), r"takes images of shape \(channels, height, width\), but a state has shape \(2,\)"),
         ((4, 4), (1, 2), r"takes images of shape"),
-        ((1, 4, 6), (1, 2, 2), "halves images 2 times, and 6 pixels cannot be; shorten 'multipliers'"),
-        ((1, 3, 4), (1, 2), "halves images once, and 3 pixels cannot be"),
+        ((1, 4, 6), (1, 2, 2), "halves images 2 times, but 6 pixels cannot be; shorten 'multipliers'"),
+        ((1, 3, 4), (1, 2), "halves images once, but 3 pixels cannot be"),
         ((1, 4, 6), (1, 2), None),
         ((1, 3, 5), (1,), None),
         ((3, 8, 4), (1, 2, 3), None),
@@ -273,7 +273,7 @@ def under_all(model, schedule):
 
 
 def test_channels_that_cannot_be_grouped_are_refused():
-    with pytest.raises(ValueError, match="'channels' is 12, and they are normalised in 8 groups"):
+    with pytest.raises(ValueError, match="'channels' is 12, but channels are normalised in 8 groups"):
         UNetScore(channels=12)
 
 

@@ -1,1 +1,1 @@
-"""The torch modules that components build."""
+"""The torch modules of the models."""

@@ -1,4 +1,4 @@
-"""The banana as a module."""
+"""The banana-shaped density as a module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ebmkit.components.models.nets.target import Target
 class BananaEnergy(Target):
     """`E(x) = 1/2 (x_1^2 / s^2 + u^2 + x_3^2 + ...)` with `u = x_2 + b (x_1^2 - s^2)`.
 
-    `x -> (x_1, u, x_3, ...)` keeps volumes, so that Z is the Gaussian's.
+    `x -> (x_1, u, x_3, ...)` preserves volumes, so Z is that of the Gaussian.
     """
 
     def __init__(self, event: tuple[int, ...], scale: float, curvature: float) -> None:
@@ -31,20 +31,20 @@ class BananaEnergy(Target):
         return self._energy(first, u, rest), gradient.view_as(x)
 
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
-        """Draw the Gaussian, and bend it."""
+        """Draw from the Gaussian and transform."""
         first, u, rest = self._columns(self.normal(n, self.dimension, rng))
         first = self.scale * first
-        return torch.cat([first, u - self._bend(first), rest], 1).view(n, *self.event)
+        return torch.cat([first, u - self._shift(first), rest], 1).view(n, *self.event)
 
     def _straight(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The columns `x_1`, `u` and the rest: independent Gaussians."""
         first, second, rest = self._columns(x.flatten(1))
-        return first, second + self._bend(first), rest
+        return first, second + self._shift(first), rest
 
     def _columns(self, flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return flat[:, :1], flat[:, 1:2], flat[:, 2:]
 
-    def _bend(self, first: Tensor) -> Tensor:
+    def _shift(self, first: Tensor) -> Tensor:
         return self.curvature * (first.square() - self.scale**2)
 
     def _energy(self, first: Tensor, u: Tensor, rest: Tensor) -> Tensor:

@@ -8,16 +8,16 @@ from math import prod
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
 from ebmkit.components.models.nets.pairwise import Pairwise
 
-#: Standard deviation of weights that nobody gave.
+#: Standard deviation of initial weights that the spec does not give.
 SMALL = 0.01
 
 
 class BoltzmannEnergy(Pairwise):
-    """`E(x) = -1/2 x'Wx - b'x` with one parameter for each pair of connected units, so that W stays symmetric."""
+    """`E(x) = -1/2 x'Wx - b'x` with one parameter per pair of connected units, so that W stays symmetric."""
 
     pairs: Tensor
 
@@ -56,7 +56,7 @@ class BoltzmannEnergy(Pairwise):
 
     @contextmanager
     def baked(self) -> Iterator[None]:
-        """Write W once for a whole chain."""
+        """Compute W once for a whole chain."""
         before = self._baked
         with torch.no_grad():
             self._baked = self.weights()

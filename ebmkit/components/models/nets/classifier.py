@@ -1,4 +1,4 @@
-"""A classifier as an energy."""
+"""A classifier as an energy, as a module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ClassifierEnergy(nn.Module):
         self.base_precision = 0.0 if base_scale is None else base_scale**-2
 
     def logits(self, x: Tensor) -> Tensor:
-        """f(x), of which the softmax is p(y | x): the base is the same for all classes, and falls out."""
+        """f(x), whose softmax is p(y | x): the base is the same for all classes and cancels."""
         logits: Tensor = self.last(self.hidden(x.flatten(1)))
         return logits
 
@@ -41,7 +41,7 @@ class ClassifierEnergy(nn.Module):
         return energy
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Forward and, by hand, backward to x alone: dE/df = -softmax(f)."""
+        """Forward pass and manual backward pass to x alone: dE/df = -softmax(f)."""
         flat = x.flatten(1)
         h, passed = self.hidden.climb(flat)
         logits: Tensor = self.last(h)

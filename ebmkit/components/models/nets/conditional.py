@@ -1,4 +1,4 @@
-"""Networks that take a noise level, or a time, beside x."""
+"""Networks that take a noise level, or a time, in addition to x."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Level: TypeAlias = float | Tensor
 
 
 class Conditional(LiveModule):
-    """The scores of noised data, one for each level: `s(x, level) = d log q_level(x) / dx`.
+    """The score of noised data at each level: `s(x, level) = d log q_level(x) / dx`.
 
-    A level is a sigma or a time, as `schedule` says: a number, with which chains are quickest, or a tensor `()` for all
-    states, or one of `(B,)` with a level for each.
+    A level is a sigma or a time, depending on `schedule`: a number, which is fastest in chains, a tensor `()` for all
+    states, or a tensor `(B,)` with one level per state.
     """
 
-    #: Of a schedule of noise levels, those. They follow from the data, as the schedule does, and are not saved.
+    #: The noise levels, if the schedule has any. They are derived from the data, like the schedule, and not saved.
     levels: Tensor | None
 
     def __init__(self, schedule: Schedule, classes: int | None = None) -> None:
         super().__init__()
         self.schedule = schedule
-        #: How many labels there are, for a network that is told them.
+        #: Number of labels, for a network conditioned on them.
         self.classes = classes
         self.register_buffer("levels", self._levels(), persistent=False)
 
     def prepare(self, setting: Setting) -> None:
-        """Fit the schedule to the data, and raise a ValueError if there is a label that the network has no place for.
+        """Fit the schedule to the data, and raise a ValueError if a label is not below `classes`.
 
-        Without data all stays as it is.
+        Without data nothing changes.
         """
         if setting.data is None:
             return
@@ -53,18 +53,18 @@ class Conditional(LiveModule):
             low, high = map(int, labels.aminmax())
             if low < 0 or high >= self.classes:
                 wrong, last = low if low < 0 else high, self.classes - 1
-                raise ValueError(f"there is a label {wrong}, and 'classes' is {self.classes}: labels are 0 to {last}")
+                raise ValueError(f"there is a label {wrong}, but 'classes' is {self.classes}: labels are 0 to {last}")
 
     @abstractmethod
     def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
-        """`(B, *event)`, differentiable in the parameters, and in x where that is asked for."""
+        """The score `(B, *event)`, differentiable in the parameters, and in x if it requires a gradient."""
 
     def prior_mean(self) -> Tensor | float:
-        """The mean of the law that sampling begins with, as far as it is known: for one state, or a number."""
+        """The approximate mean of the initial distribution of sampling: for one state, or a number."""
         return 0.0
 
     def noise_at(self, level: Level, x: Tensor) -> tuple[Any, Any]:
-        """Signal and noise at a level, plain numbers or in a shape that multiplies states like `x`."""
+        """Signal and noise at a level, plain numbers or in a shape that broadcasts against `x`."""
         if not isinstance(level, Tensor):
             return signal_and_noise(self.schedule, level)
         if self.schedule.conditioning == "sigma":
@@ -83,7 +83,7 @@ class Conditional(LiveModule):
 
 
 def score_of_energy(module: nn.Module, x: Tensor, level: Level, labels: Tensor | None) -> Tensor:
-    """Minus the gradient in x of `module(x, level, labels)`; with a graph where gradients are asked for."""
+    """Minus the gradient of `module(x, level, labels)` with respect to x; with a graph if gradients are enabled."""
     wanted = torch.is_grad_enabled()
     with torch.enable_grad():
         point = x if wanted and x.requires_grad else x.detach().requires_grad_()
@@ -92,7 +92,7 @@ def score_of_energy(module: nn.Module, x: Tensor, level: Level, labels: Tensor |
 
 
 class Labelled(Conditional):
-    """A network whose states have labels: what a chain sees, which knows nothing of them."""
+    """A network with fixed labels of its states, for chains, which do not pass labels."""
 
     def __init__(self, module: Conditional, labels: Tensor) -> None:
         super().__init__(module.schedule)

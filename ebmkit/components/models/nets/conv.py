@@ -1,4 +1,4 @@
-"""The convolutional network as a module."""
+"""The convolutional energy network as a module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
 from ebmkit.chains.private_torch import convolution_pullback
 from ebmkit.components.models.conv_layers import Architecture, shape_after
@@ -14,12 +14,12 @@ from ebmkit.maths.activations import ACTIVATIONS
 from ebmkit.maths.dense import Dense
 from ebmkit.maths.spectral import SpectralNorm, normalised
 
-#: The way back through a convolution.
+#: Gradient of a convolution with respect to its input.
 _to_input = convolution_pullback()
 
 
 class ConvEnergy(nn.Module):
-    """`E(x) = f(x) + |x|^2 / (2 base_scale^2)` on images. `power_iterations` of None leave the weights as they are."""
+    """`E(x) = f(x) + |x|^2 / (2 base_scale^2)` on images. With `power_iterations` None there is no spectral norm."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ConvEnergy(nn.Module):
         self.base_precision = 0.0 if base_scale is None else base_scale**-2
 
     def features(self, x: Tensor) -> Tensor:
-        """What the last layer gets, `(B, width)`."""
+        """The input of the last layer, `(B, width)`."""
         function, _ = ACTIVATIONS[self.activation]
         h = x
         for convolution in self.convolutions:
@@ -63,12 +63,12 @@ class ConvEnergy(nn.Module):
         return energy
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Forward and, by hand, backward to x alone: a chain needs no graph and no weight gradient."""
+        """Forward pass and manual backward pass to x alone: a chain needs no graph and no weight gradient."""
         function, pullback = ACTIVATIONS[self.activation]
         h, convolved = x, []
         for convolution in self.convolutions:
             layer, weight = _unwrapped(convolution)
-            # Convolves faster. Not `contiguous`, which leaves a kernel of one channel as it is, and all maps behind it.
+            # Faster. Not `contiguous`, which does not convert a kernel of one channel, nor the maps that follow it.
             weight = weight.to(memory_format=torch.channels_last)
             before, z = h, F.conv2d(h, weight, layer.bias, layer.stride, layer.padding)
             h = function(z)
@@ -81,7 +81,7 @@ class ConvEnergy(nn.Module):
 
         gradient = self.dense.descend(gradient, connected)
         gradient = gradient[..., None, None].expand(maps) if self.head == "sum" else gradient.view(maps)
-        while convolved:  # each layer's memory goes as soon as it was used
+        while convolved:  # frees the memory of each layer after use
             layer, weight, before, z, h = convolved.pop()
             gradient = pullback(gradient, z, h)
             del z, h
@@ -92,14 +92,14 @@ class ConvEnergy(nn.Module):
         return energy, gradient
 
     def read(self, outputs: Tensor) -> Tensor:
-        """Outputs of the last layer `(B, outputs)` as energies `(B,)`: here there is one, which it is."""
+        """Energies `(B,)` from outputs of the last layer `(B, outputs)`: here the only output."""
         return outputs.squeeze(1)
 
     def read_and_grad(self, outputs: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The same, and its gradient in what went into the last layer, whose weight this is."""
+        """The same, and its gradient with respect to the input of the last layer, which has this weight."""
         return outputs.squeeze(1), weight.expand(len(outputs), -1)
 
 
 def _unwrapped(layer: Any) -> tuple[Any, Tensor]:
-    """A layer without its normalisation, and the weight that it works with."""
+    """A layer without its normalisation, and its effective weight."""
     return (layer.layer, layer.weight) if isinstance(layer, SpectralNorm) else (layer, layer.weight)

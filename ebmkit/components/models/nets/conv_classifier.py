@@ -1,4 +1,4 @@
-"""A convolutional classifier as an energy."""
+"""A convolutional classifier as an energy, as a module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConvClassifierEnergy(ConvEnergy):
         super().__init__(event, architecture, head, activation, None, base_scale, outputs=classes)
 
     def logits(self, x: Tensor) -> Tensor:
-        """f(x), of which the softmax is p(y | x): the base is the same for all classes, and falls out."""
+        """f(x), whose softmax is p(y | x): the base is the same for all classes and cancels."""
         logits: Tensor = self.last(self.features(x))
         return logits
 

@@ -1,4 +1,4 @@
-"""A vector field that can tell how much it spreads."""
+"""A vector field with an exact divergence."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Critic(nn.Module):
 
         tr df/dx = tr W3 D2 W2 D1 W1 = d2' (W2 * (W1 W3)') d1,    D = diag(d),    d = phi'(z)
 
-    The trace of a product of matrices does not care where it begins, so that no Jacobian is ever made: it costs one
-    product of the size of a layer, in any dimension.
+    The trace of a product is invariant under cyclic permutations, so no Jacobian is formed: it costs one product of the
+    size of a layer, in any dimension.
     """
 
     def __init__(self, event: tuple[int, ...], width: int) -> None:

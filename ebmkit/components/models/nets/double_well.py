@@ -9,9 +9,9 @@ from torch import Generator, Tensor
 
 from ebmkit.components.models.nets.target import Target
 
-#: Energy above the wells, in units of T, beyond which no mass is looked for: exp(-50) is below what float64 resolves.
+#: Energy above the wells, in units of T, beyond which mass is neglected: exp(-50) is below the precision of float64.
 REACH = 50.0
-#: Of the table from which the magnitude is drawn.
+#: Number of points of the table from which the magnitude is drawn.
 POINTS = 1 << 14
 
 
@@ -43,7 +43,7 @@ class DoubleWellEnergy(Target):
         return self._energy(t, rest), torch.cat([slope, rest], 1).view_as(x)
 
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
-        """The magnitude of x_1 by its quantile function, between two points of the table; its sign by a coin."""
+        """The magnitude of x_1 by its interpolated quantile function, and a random sign."""
         u = self.uniform(n, 1, rng).squeeze(1)
         above = torch.searchsorted(self.cdf, u, right=True)  # cdf[above - 1] <= u < cdf[above]
         fraction = (u - self.cdf[above - 1]) / (self.cdf[above] - self.cdf[above - 1])
@@ -53,7 +53,7 @@ class DoubleWellEnergy(Target):
         return x.view(n, *self.event)
 
     def modes(self) -> tuple[Tensor, Tensor]:
-        """The bottoms of the wells `(2, d)`, and the half of the mass that is in each."""
+        """The minima of the wells `(2, d)`, and their masses, 1/2 each."""
         wells = self.magnitudes.new_zeros(2, self.dimension)
         wells[0, 0], wells[1, 0] = -self.position, self.position
         return wells, self.magnitudes.new_full((2,), 0.5)

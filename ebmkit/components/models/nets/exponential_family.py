@@ -1,4 +1,4 @@
-"""The exponential family as a module, and the fit of its parameters in closed form."""
+"""The exponential family as a module, and its parameters in closed form by score matching."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ebmkit.contracts.modules.live import LiveModule
 from ebmkit.contracts.setting import Setting
 
-#: Data points whose statistics are computed at a time.
+#: Number of data points whose statistics are computed at a time.
 BLOCK = 1 << 12
 
 
@@ -30,7 +30,7 @@ class HasStatistics(Protocol):
 class ExponentialFamilyEnergy(nn.Module):
     """`E(x) = -theta . T(x)`, where T is a list of monomials: products of `factors` with exponents.
 
-    Every statistic is `x_i^a x_j^b`. For powers of one coordinate j is i and b is 0.
+    Every statistic is `x_i^a x_j^b`. For powers of one coordinate, j = i and b = 0.
     """
 
     first: Tensor
@@ -40,7 +40,7 @@ class ExponentialFamilyEnergy(nn.Module):
     def __init__(self, event: tuple[int, ...], names: Sequence[str]) -> None:
         super().__init__()
         d = prod(event)
-        # (i, j, a, b) and theta, for a standard normal where the statistics know one
+        # (i, j, a, b) and theta, for a standard normal if the statistics can represent one
         rows: list[tuple[int, int, int, int]] = []
         theta: list[float] = []
         quadratic = "squares" in names or "quadratic" in names
@@ -56,7 +56,7 @@ class ExponentialFamilyEnergy(nn.Module):
                 theta += [start] * d
         i, j, a, b = torch.tensor(rows).unbind(1)
         self.theta = nn.Parameter(torch.tensor(theta, dtype=torch.get_default_dtype()))
-        # They follow from the parameters of the model, so that they are no part of its state.
+        # Derived from the parameters of the model, so not part of its state.
         self.register_buffer("first", i.contiguous(), persistent=False)
         self.register_buffer("second", j.contiguous(), persistent=False)
         self.register_buffer("powers", torch.stack([a, b]), persistent=False)
@@ -65,7 +65,7 @@ class ExponentialFamilyEnergy(nn.Module):
         return -(self.statistics(x) @ self.theta)
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """By hand, and without the matrix of all gradients."""
+        """`E` and `dE/dx`, without the matrix of all gradients."""
         one, other, a, b = self._factors(x)
         powers = one.pow(a), other.pow(b)
         gradient = torch.zeros_like(x).flatten(1)
@@ -104,7 +104,7 @@ def _slope(x: Tensor, power: Tensor) -> Tensor:
 
 
 class ClosedForm(LiveModule):
-    """The parameters that minimise score matching on all data, and the matrix A of their normal equations."""
+    """The parameters that minimise the score matching loss on all data, and the matrix A of the normal equations."""
 
     optimum: Tensor
     curvature: Tensor
@@ -126,7 +126,7 @@ class ClosedForm(LiveModule):
             a += torch.einsum("nki,nli->kl", slopes, slopes)
             b += module.statistic_laplacians(x).sum(0)
         if int(torch.linalg.matrix_rank(a, hermitian=True)) < count:
-            raise ValueError("the data do not tell the statistics apart: their gradients are linearly dependent")
+            raise ValueError("the gradients of the statistics are linearly dependent on the data: leave some out")
         dtype = setting.model.get_parameter("theta").dtype
         self.register_buffer("optimum", torch.linalg.solve(a, -b).to(dtype))
         self.register_buffer("curvature", (a / len(self._data)).to(dtype))

@@ -1,4 +1,4 @@
-"""The funnel as a module."""
+"""Neal's funnel as a module."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FunnelEnergy(Target):
         return self._energy(v, y, precision), torch.cat([along, precision * y], 1).view_as(x)
 
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
-        """Draw v, then y with the variance exp(v)."""
+        """Draw v, then y with variance exp(v)."""
         xi = self.normal(n, self.dimension, rng)
         v = self.scale * xi[:, :1]
         return torch.cat([v, torch.exp(v / 2) * xi[:, 1:]], 1).view(n, *self.event)

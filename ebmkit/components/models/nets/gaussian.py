@@ -17,7 +17,7 @@ def whitening(covariance: Tensor) -> Tensor:
 
 
 class GaussianEnergy(nn.Module):
-    """`E(x) = 1/2 |W (x - mean)|^2`. Any invertible W is a Gaussian: both can be trained unconstrained."""
+    """`E(x) = 1/2 |W (x - mean)|^2`. Any invertible W gives a Gaussian: both are trained without constraints."""
 
     def __init__(
         self, mean: Tensor, covariance: Tensor, event: tuple[int, ...], dtype: torch.dtype | None = None
@@ -46,13 +46,13 @@ class GaussianEnergy(nn.Module):
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
         """`mean + W^-1 xi`."""
         xi = torch.empty(len(self.mean), n, device=self.mean.device, dtype=self.mean.dtype).normal_(generator=rng)
-        # Unchecked, because a check would make the host wait; a singular W gives samples that are not finite.
+        # Unchecked, because a check would synchronise with the host; a singular W gives samples that are not finite.
         x: Tensor = self.mean + torch.linalg.solve_ex(self.whitening, xi).result.T
         return x.reshape(n, *self.event)
 
     @torch.no_grad()
     def noised(self, sigma: float) -> GaussianEnergy:
-        """The law of `x + sigma xi`: the covariance grows by sigma^2."""
+        """The distribution of `x + sigma xi`: the covariance increases by sigma^2 I."""
         inverse = torch.linalg.inv(self.whitening)
         covariance = inverse @ inverse.T
         covariance.diagonal().add_(sigma**2)

@@ -13,7 +13,7 @@ from ebmkit.components.models.nets.gaussian import whitening
 class GaussianMixtureEnergy(nn.Module):
     """`E(x) = -logsumexp_k(h_k - 1/2 |W_k (x - m_k)|^2)`.
 
-    The heights h carry weights and determinants together, so that the energy needs no determinant.
+    The heights h combine weights and determinants, so the energy needs no determinant.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class GaussianMixtureEnergy(nn.Module):
         return -heights.logsumexp(0), pull.view_as(x)
 
     def log_weights(self) -> Tensor:
-        """`log w_k`, up to a constant that training may move."""
+        """`log w_k`, up to a constant that training may change."""
         log_det: Tensor = torch.linalg.slogdet(self.whitening).logabsdet
         return self.heights - log_det
 
@@ -65,14 +65,14 @@ class GaussianMixtureEnergy(nn.Module):
         """Choose a component, then `m_k + W_k^-1 xi`."""
         k = torch.multinomial(self.log_weights().softmax(0), n, replacement=True, generator=rng)
         xi = torch.empty(n, self.means.shape[1], device=k.device, dtype=self.means.dtype).normal_(generator=rng)
-        # Unchecked, because a check would make the host wait; a singular W gives samples that are not finite.
+        # Unchecked, because a check would synchronise with the host; a singular W gives samples that are not finite.
         inverse = torch.linalg.inv_ex(self.whitening).inverse
         x = self.means[k] + torch.einsum("nij,nj->ni", inverse[k], xi)
         return x.reshape(n, *self.event)
 
     @torch.no_grad()
     def noised(self, sigma: float) -> GaussianMixtureEnergy:
-        """The law of `x + sigma xi`: every covariance grows by sigma^2, the weights stay."""
+        """The distribution of `x + sigma xi`: every covariance increases by sigma^2 I, the weights do not change."""
         inverse = torch.linalg.inv(self.whitening)
         covariances = inverse @ inverse.mT
         covariances.diagonal(dim1=1, dim2=2).add_(sigma**2)

@@ -11,7 +11,7 @@ from ebmkit.components.models.nets.pairwise import Pairwise
 
 
 class LatticeEnergy(Pairwise):
-    """`E(x) = -J sum_<ij> x_i x_j - h'x`, where every unit knows its few neighbours and not all others."""
+    """`E(x) = -J sum_<ij> x_i x_j - h'x`, with a table of neighbours instead of a dense matrix."""
 
     neighbours: Tensor
     bonds: Tensor
@@ -32,11 +32,11 @@ class LatticeEnergy(Pairwise):
             partners[one].append(other)
             partners[other].append(one)
         most = max(map(len, partners))
-        # A unit at an edge has fewer than others: it is its own neighbour for the rest, at no strength.
+        # A unit at an edge has fewer neighbours: the table is padded with the unit itself, at strength zero.
         known = [[*row, *[unit] * (most - len(row))] for unit, row in enumerate(partners)]
         strength = [[coupling] * len(row) + [0.0] * (most - len(row)) for row in partners]
         dtype = torch.get_default_dtype()
-        # One row a direction, (K, d): summing rows of units is eight times as fast as summing columns.
+        # One row per direction, (K, d): summing rows of units is eight times as fast as summing columns.
         table = torch.tensor(known, dtype=torch.int64).view(units, most).T.contiguous()
         self.register_buffer("neighbours", table, persistent=False)
         self.register_buffer("bonds", torch.tensor(strength, dtype=dtype).view(units, most).T.contiguous())
@@ -55,7 +55,7 @@ class LatticeEnergy(Pairwise):
 
 
 def lattice(shape: tuple[int, ...], periodic: bool) -> Tensor:
-    """The pairs of neighbours `(2, P)`, each once with the lower unit first; an axis of two has nothing to close."""
+    """The pairs of neighbours `(2, P)`, each once with the lower unit first; an axis of two is never periodic."""
     units = torch.arange(prod(shape)).view(shape)
     pairs = []
     for axis, length in enumerate(shape):

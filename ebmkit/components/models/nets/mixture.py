@@ -1,4 +1,4 @@
-"""A mixture of energies as a module."""
+"""A mixture of models as a module."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ebmkit.chains.energy import Energy
 
 
 class MixtureEnergy(nn.Module):
-    """`E(x) = -logsumexp_k(log w_k - E_k(x) - log Z_k)`, where the last term is left out unless `normalised`."""
+    """`E(x) = -logsumexp_k(log w_k - E_k(x) - log Z_k)`, without the last term unless `normalised`."""
 
-    components: Any  # a list of modules, of which `log_z` and `sample_exact` are called where they are offered
+    components: Any  # a list of modules, whose `log_z` and `sample_exact` are called if offered
 
     def __init__(self, components: Iterable[nn.Module], weights: Sequence[float], normalised: bool) -> None:
         super().__init__()
@@ -34,14 +34,14 @@ class MixtureEnergy(nn.Module):
         return -heights.logsumexp(0), (responsibilities * torch.stack(gradients)).sum(0)
 
     def log_z(self) -> Tensor:
-        """`log sum_k w_k`, differentiable: zero until training moves the weights. Of normalised components only."""
+        """`log sum_k w_k`, differentiable: zero until training changes the weights. For normalised components only."""
         return self.log_weights.logsumexp(0)
 
     @torch.no_grad()
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
-        """Choose a component, and draw from it. Of normalised components only.
+        """Choose a component and draw from it. For normalised components only.
 
-        Each component draws n and the choice is made afterwards: no shape depends on it, so no host waits for it.
+        Each component draws n states before the choice is applied: no shape depends on it, so the host never waits.
         """
         k = torch.multinomial(self.log_weights.softmax(0), n, replacement=True, generator=rng)
         draws = torch.stack([part.sample_exact(n, rng) for part in self.components])

@@ -1,4 +1,4 @@
-"""The mixture on the line as a module."""
+"""The one-dimensional Gaussian mixture as a module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Mixture1DEnergy(Target):
         return torch.logaddexp(*self._log_heights(x.flatten(1))).neg().squeeze(1)
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """`E` and `dE/dx`: the pull of each component, times its responsibility."""
+        """`E` and `dE/dx`: the gradient of each component, weighted by its responsibility."""
         flat = x.flatten(1)
         left, right = self._log_heights(flat)
         of_left = torch.sigmoid(left - right)
@@ -28,7 +28,7 @@ class Mixture1DEnergy(Target):
         return torch.logaddexp(left, right).neg().squeeze(1), pull.view_as(x)
 
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
-        """Choose a component, and draw from it."""
+        """Choose a component and draw from it."""
         is_left = self.uniform(n, 1, rng) < 0.6
         xi = self.normal(n, 1, rng)
         return torch.where(is_left, xi - 2, 2 * xi + 4).view(n, *self.event)

@@ -1,4 +1,4 @@
-"""The multilayer perceptron as a module."""
+"""The fully connected energy network as a module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
 from ebmkit.maths.dense import Dense, to_inputs
 from ebmkit.maths.smoothness import BENDS, Bend, squared_lengths
@@ -17,12 +17,12 @@ from ebmkit.maths.spectral import normalised
 class MLPEnergy(nn.Module):
     """`E(x) = f(x) + |x|^2 / (2 base_scale^2)` on flattened x.
 
-    Second derivatives are pushed forward through the layers. Only activations bend, so that with z what goes into the
-    units and h what comes out of them
+    Second derivatives are computed forward through the layers. Only the activations are nonlinear, so with inputs z and
+    outputs h of the units
 
         Hessian of f = sum over units  df/dh phi''(z) (dz/dx) (dz/dx)'
 
-    of which a trace or a product with vectors needs no more than the lengths of dz/dx.
+    whose trace, or quadratic form of vectors, needs only the lengths of dz/dx.
     """
 
     hidden: Dense
@@ -49,11 +49,11 @@ class MLPEnergy(nn.Module):
         return energy
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Forward and, by hand, backward to x alone."""
+        """Forward pass and manual backward pass to x alone."""
         flat, weight = x.flatten(1), self.last.weight
         h, passed = self.hidden.climb(flat)
         energy = F.linear(h, weight, self.last.bias).squeeze(1)
-        del h  # its memory is used on the way down
+        del h  # its memory is reused in the backward pass
         gradient = self.hidden.descend(weight.expand(len(flat), -1), passed)
         if self.base_precision:
             energy = energy + self.base_precision / 2 * flat.square().sum(1)
@@ -78,14 +78,14 @@ class MLPEnergy(nn.Module):
         return energy, *self._second(x, weights, bends, lengths, v.flatten(2).square().sum(2).mean(0))
 
     def _weights(self) -> list[Any]:
-        """Of every layer, read once for a pass: a spectral norm moves each time that it is asked in training."""
+        """The weights of all layers, read once per pass: in training a spectral norm changes at every read."""
         return [layer.weight for layer in (*self.hidden, self.last)]
 
     def _bends(self, x: Tensor, weights: list[Any]) -> tuple[Tensor, list[Bend]]:
-        """`E`, and every hidden layer's activations."""
+        """`E`, and the activations of every hidden layer."""
         function, bends = BENDS[self.hidden.activation], []
         flat = h = x.flatten(1)
-        layer: Any  # linear, or that with a spectral norm
+        layer: Any  # linear, with or without a spectral norm
         for layer, weight in zip(self.hidden, weights[:-1], strict=True):
             bends.append(function(F.linear(h, weight, layer.bias)))
             h = bends[-1].value
@@ -97,7 +97,7 @@ class MLPEnergy(nn.Module):
     def _second(
         self, x: Tensor, weights: list[Any], bends: list[Bend], lengths: list[Tensor], length: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """`dE/dx`, and the sum over units for the squared lengths of dz/dx, and of dx/dx, that are given."""
+        """`dE/dx`, and the sum over units for the given squared lengths of dz/dx, and of dx/dx."""
         flat = x.flatten(1)
         *weights, last = weights
         gradient = last.expand(len(flat), -1)

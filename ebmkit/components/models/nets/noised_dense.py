@@ -1,4 +1,4 @@
-"""Fully connected networks that are told the noise level."""
+"""Fully connected networks conditioned on the noise level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ebmkit.maths.noise_embedding import NoiseEmbedding
 
 
 class NoisedDense(nn.Module):
-    """Linear layers with an activation behind each; noise level and label are added to what goes into the units."""
+    """Linear layers, each followed by an activation; embeddings of noise level and label are added to its input."""
 
     def __init__(
         self, event: tuple[int, ...], outputs: int, hidden: Sequence[int], activation: str, classes: int | None
@@ -22,15 +22,15 @@ class NoisedDense(nn.Module):
         widths = [prod(event), *hidden]
         self.layers = nn.ModuleList(nn.Linear(*step) for step in pairwise(widths))
         self.embedding = NoiseEmbedding(max(hidden), classes)
-        self.told = nn.ModuleList(nn.Linear(max(hidden), width, bias=False) for width in hidden)
+        self.modulation = nn.ModuleList(nn.Linear(max(hidden), width, bias=False) for width in hidden)
         self.last = nn.Linear(widths[-1], outputs)
         self.activation = activation
 
     def forward(self, x: Tensor, sigma: Tensor, labels: Tensor | None) -> Tensor:
         function, _ = ACTIVATIONS[self.activation]
         embedded, h = self.embedding(sigma, labels), x.flatten(1)
-        for layer, told in zip(self.layers, self.told, strict=True):
-            h = function(layer(h) + told(embedded))
+        for layer, modulation in zip(self.layers, self.modulation, strict=True):
+            h = function(layer(h) + modulation(embedded))
         out: Tensor = self.last(h)
         return out
 

@@ -10,10 +10,10 @@ from ebmkit.contracts.kinds import Schedule
 
 
 class NoisedMixture(Conditional):
-    """`E(x, level) = -log q_level(x)`, up to d/2 log 2 pi, where q is the law of `signal x_0 + noise xi`.
+    """`E(x, level) = -log q_level(x)`, up to d/2 log 2 pi, where q is the distribution of `signal x_0 + noise xi`.
 
     Every component stays Gaussian, with mean signal m and, along the axes U of its covariance U V U', the variances
-    signal^2 V + noise^2. Known exactly and never trained.
+    signal^2 V + noise^2. It has no trainable parameters.
     """
 
     log_weights: Tensor
@@ -44,7 +44,7 @@ class NoisedMixture(Conditional):
         return self.means, self.log_weights.exp()
 
     def _components(self, x: Tensor, level: Level) -> tuple[Tensor, Tensor]:
-        """Log heights `(K, B)`, and along the axes (x - mean) over the variance, `(K, B, d)`."""
+        """Log heights `(K, B)`, and (x - mean) / variance along the axes, `(K, B, d)`."""
         flat = x.flatten(1)
         signal, noise = self.noise_at(level, flat)
         variance = self.variances.unsqueeze(1) * signal**2 + noise**2

@@ -1,4 +1,4 @@
-"""Networks on top of noised Gaussians."""
+"""Scores and energies of noised data: a noised Gaussian corrected by a network."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ebmkit.maths.process import most_noise, signal_and_noise
 
 
 class Scaled(NamedTuple):
-    """States at a level, in units in which a network sees the same spread at every level."""
+    """States at a level, in units in which the input of a network has the same scale at every level."""
 
     inputs: Tensor  # (x - signal center) / spread
-    spread: Tensor  # of x, not of x / signal, which overflows where little signal is left
+    spread: Tensor  # of x, not of x / signal, which overflows at small signals
     share: Tensor  # signal scale / noise
     sigma: Tensor  # noise / signal, flat
 
 
 class NoisedNetwork(Conditional):
-    """What scores and potentials share: a Gaussian N(center, scale^2 I) that is fitted to the data.
+    """The common part of scores and energies: a Gaussian N(center, scale^2 I) fitted to the data.
 
     At a level it is N(signal center, spread^2 I), with spread^2 = noise^2 + signal^2 scale^2, and its score is
 
         -(x - signal center) / spread^2
 
-    and what is learnt is how the data differ from it. A network then never has to learn how large noise is, and sees
-    inputs, and is asked for outputs, of about unit size at every level.
+    The network learns the difference of the data from it. It need not learn the scale of the noise, and its inputs and
+    outputs are of about unit size at every level.
 
     Reference: Karras et al., "Elucidating the design space of diffusion-based generative models", arXiv:2206.00364,
     section 5.
@@ -74,27 +74,27 @@ class NoisedNetwork(Conditional):
 
 
 class NoisedScore(NoisedNetwork):
-    """`s(x, level) = (-inputs + scale / sigma F(inputs)) / spread`, with a network F of states to states."""
+    """`s(x, level) = (-inputs + scale / sigma F(inputs)) / spread`, with a network F from states to states."""
 
     def forward(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         at = self._scaled(x, level)
-        learnt: Tensor = self.network(at.inputs, at.sigma, labels)
-        return torch.addcmul(-at.inputs, learnt, at.share) / at.spread
+        correction: Tensor = self.network(at.inputs, at.sigma, labels)
+        return torch.addcmul(-at.inputs, correction, at.share) / at.spread
 
     def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         return self(x, level, labels)  # type: ignore[no-any-return]
 
 
 class NoisedPotential(NoisedNetwork):
-    """`E(x, level) = |inputs|^2 / 2 - scale / sigma g(inputs)`, with a network g of states to numbers.
+    """`E(x, level) = |inputs|^2 / 2 - scale / sigma g(inputs)`, with a network g from states to numbers.
 
-    Its score has the form of `NoisedScore`, with the gradient of g in its inputs for F.
+    Its score has the form of `NoisedScore`, with the gradient of g in place of F.
     """
 
     def forward(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
         at = self._scaled(x, level)
-        learnt = self.network(at.inputs, at.sigma, labels)
-        energy: Tensor = at.inputs.flatten(1).square().sum(1) / 2 - at.share.reshape(-1) * learnt
+        correction = self.network(at.inputs, at.sigma, labels)
+        energy: Tensor = at.inputs.flatten(1).square().sum(1) / 2 - at.share.reshape(-1) * correction
         return energy
 
     def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Energies of units that act on each other in pairs."""
+"""Energies with pairwise interactions of units."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ebmkit.maths import enumeration
 class Pairwise(nn.Module):
     """`E(x) = -1/2 x'Wx - b'x` on units of two values, with W symmetric and zero on the diagonal.
 
-    A subclass says what `W x + b` is. As W has no diagonal, what a unit feels does not depend on its own value.
+    A subclass computes `W x + b`. As W has no diagonal, the field at a unit does not depend on its own value.
     """
 
     order: Tensor
 
     def __init__(self, event: tuple[int, ...], values: tuple[float, float], units: int, pairs: Tensor) -> None:
-        """`pairs (2, P)` are the units that act on each other, each pair once with the lower unit first."""
+        """`pairs (2, P)` are the units that interact, each pair once with the lower unit first."""
         super().__init__()
         self.event = event
         self.unit_values = values
         blocks = colouring(units, pairs)
         self._sizes = [len(block) for block in blocks]
-        # It follows from the parameters of the model, so that it is no part of its state.
+        # Derived from the parameters of the model, so not part of its state.
         self.register_buffer("order", torch.tensor([*chain.from_iterable(blocks)]), persistent=False)
 
     @abstractmethod
     def local_field(self, x: Tensor, sites: Tensor | None = None) -> Tensor:
-        """`W_i x + b_i` for the units `sites (K,)` of flat states, `(B, d) -> (B, K)`; for all units without them."""
+        """`W_i x + b_i` of the units `sites (K,)` of flat states, `(B, d) -> (B, K)`; of all units without `sites`."""
 
     @abstractmethod
     def bias(self) -> Tensor:
@@ -41,27 +41,27 @@ class Pairwise(nn.Module):
         return self.energy_and_grad(x)[0]
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """`E` and `dE/dx = -(W x + b)`. In E a pair counts once, so that the field of the others counts half."""
+        """`E` and `dE/dx = -(W x + b)`. In E a pair counts once, so `W x` is multiplied by 1/2."""
         flat = x.flatten(1)
         field = self.local_field(flat)
         return -(flat * (field + self.bias())).sum(1) / 2, -field.view_as(x)
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        """`E` at the lower value less `E` at the higher one."""
+        """`E` at the lower value minus `E` at the higher one."""
         low, high = self.unit_values
         return (high - low) * self.local_field(x.flatten(1), sites)
 
     def blocks(self) -> list[Tensor]:
-        """Units no two of which act on each other."""
+        """Blocks of units that do not interact with each other."""
         return list(torch.split(self.order, self._sizes))
 
     def log_z(self) -> Tensor:
-        """By enumeration, differentiable in all parameters."""
+        """log Z by enumeration, differentiable in all parameters."""
         return self._log_weights().logsumexp(0)
 
     @torch.no_grad()
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
-        """From the table of all states."""
+        """Exact samples by enumeration of all states."""
         weights = self._log_weights()
         return enumeration.states(enumeration.draw(weights, n, rng), self.event, self.unit_values, weights.dtype)
 
@@ -70,9 +70,9 @@ class Pairwise(nn.Module):
 
 
 def colouring(units: int, pairs: Tensor) -> list[list[int]]:
-    """Sets of units of which no two are a pair: each unit takes the first set in which there is none of its partners.
+    """Greedy graph colouring: each unit joins the first set that contains none of its partners.
 
-    On a lattice that makes the checkerboard; where all units act on each other, a set for each.
+    On a lattice this gives the checkerboard; if all units interact, each set has one unit.
     """
     before: list[list[int]] = [[] for _ in range(units)]
     for first, second in pairs.T.tolist():

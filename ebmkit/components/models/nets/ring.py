@@ -1,4 +1,4 @@
-"""The ring as a module."""
+"""The ring-shaped density as a module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ebmkit.components.models.nets.target import Target
 class RingEnergy(Target):
     """`E(x) = (q - R^2)^2 / (8 R^2 w^2) + 1/2 (x_3^2 + ...)` with `q = x_1^2 + x_2^2`.
 
-    In the plane dx = 1/2 dq dangle, so that q is a Gaussian of mean R^2 and deviation 2 R w, cut off at zero.
+    In the plane dx = 1/2 dq dangle, so q is Gaussian with mean R^2 and standard deviation 2 R w, truncated at zero.
     """
 
     def __init__(self, event: tuple[int, ...], radius: float, width: float) -> None:
@@ -35,10 +35,10 @@ class RingEnergy(Target):
         return self._energy(plane, rest, excess), gradient.view_as(x)
 
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
-        """A uniform angle, and q by the quantile function of its law."""
+        """A uniform angle, and q by its quantile function."""
         u = self.uniform(n, 2, rng)
         angle = 2 * pi * u[:, :1]
-        # From above: the chance to exceed q is u times what is not cut off. Rounding could leave q just below zero.
+        # The probability to exceed q is u times the mass above zero. Rounding could leave q just below zero.
         q = (self.radius**2 - self.spread * torch.special.ndtri(self.uncut * u[:, 1:])).clamp_min(0)
         plane = q.sqrt() * torch.cat([angle.cos(), angle.sin()], 1)
         return torch.cat([plane, self.normal(n, self.dimension - 2, rng)], 1).view(n, *self.event)

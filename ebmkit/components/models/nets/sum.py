@@ -22,7 +22,7 @@ class SumEnergy(nn.Module):
         return torch.stack([w * part(x) for w, part in zip(self.weights, self.components, strict=True)]).sum(0)
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """`E` and `dE/dx`, each component's in the cheapest way it knows."""
+        """`E` and `dE/dx`, using the `energy_and_grad` of each component that has one."""
         energies, gradients = [], []
         for w, part in zip(self.weights, self.components, strict=True):
             energy, gradient = Energy(part).value_and_grad(x)

@@ -1,4 +1,4 @@
-"""Toy targets as modules."""
+"""Base class of fixed target densities."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from torch import Generator, Tensor, nn
 
 
 class Target(nn.Module):
-    """A density that is known exactly and never trained.
+    """A density that is known exactly and has no trainable parameters.
 
-    Its parameters are plain numbers. The normaliser is a buffer, which gives the module a device and a dtype.
+    Its constants are plain numbers. The normaliser is a buffer, which gives the module a device and a dtype.
     """
 
     log_normaliser: Tensor
@@ -23,7 +23,7 @@ class Target(nn.Module):
         self.register_buffer("log_normaliser", torch.tensor(log_z, dtype=torch.get_default_dtype()))
 
     def log_z(self) -> Tensor:
-        """Known since the module was built."""
+        """The normaliser computed when the module was built."""
         return self.log_normaliser
 
     def normal(self, n: int, columns: int, rng: Generator) -> Tensor:
@@ -31,7 +31,7 @@ class Target(nn.Module):
         return self._empty(n, columns).normal_(generator=rng)
 
     def uniform(self, n: int, columns: int, rng: Generator) -> Tensor:
-        """Numbers strictly between 0 and 1, where quantile functions are finite, `(n, columns)`."""
+        """Uniform numbers strictly between 0 and 1, so that quantile functions are finite, `(n, columns)`."""
         edge = torch.finfo(self.log_normaliser.dtype).eps / 2
         return self._empty(n, columns).uniform_(edge, 1 - edge, generator=rng)
 

@@ -1,4 +1,4 @@
-"""An energy at a temperature, as a module."""
+"""A tempered model as a module."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class TemperedEnergy(nn.Module):
         return energy / self.temperature
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Both divided by T, in the cheapest way the model knows."""
+        """`E` and `dE/dx` divided by T, using the `energy_and_grad` of the model if it has one."""
         energy, gradient = Energy(self.model).value_and_grad(x)
         return energy / self.temperature, gradient / self.temperature

@@ -1,4 +1,4 @@
-"""A model given a noisy copy of its state."""
+"""A model conditioned on a noisy copy of its state."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from ebmkit.chains.energy import Energy
 
 
 class TiltedEnergy(nn.Module):
-    """`E(x | x~) = E(x) + |x - x~|^2 / (2 sigma^2)`, row by row: the posterior of x when x~ = x + sigma xi was seen."""
+    """`E(x | x~) = E(x) + |x - x~|^2 / (2 sigma^2)`, row by row: the posterior of x given x~ = x + sigma xi."""
 
     def __init__(self, model: nn.Module, noisy: Tensor, sigma: float) -> None:
         super().__init__()
         self.model = model
         self.noisy = noisy
         self.precision = sigma**-2
-        self.energy = getattr(model, "energy_class", Energy)(model)  # compiled, where chains are to be
+        self.energy = getattr(model, "energy_class", Energy)(model)  # compiled if chains are
 
     def forward(self, x: Tensor) -> Tensor:
         energy: Tensor = self.model(x)
         return energy + self.precision / 2 * (x - self.noisy).flatten(1).square().sum(1)
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The quadratic by hand, the model's part in the cheapest way it knows."""
+        """`E` and `dE/dx`, using the `energy_and_grad` of the model if it has one."""
         energy, gradient = self.energy.value_and_grad(x)
         away = x - self.noisy
         return energy + self.precision / 2 * away.flatten(1).square().sum(1), gradient + self.precision * away

@@ -1,4 +1,4 @@
-"""U-shaped convolutional networks that are told the noise level."""
+"""U-Nets conditioned on the noise level."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from math import prod, sqrt
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812, the name everybody uses
+from torch.nn import functional as F  # noqa: N812, the usual name
 
 from ebmkit.components.models.unet_layers import GROUPS
 from ebmkit.maths.noise_embedding import NoiseEmbedding
 
 
 class Block(nn.Module):
-    """Two convolutions beside a shortcut; noise level and label scale and shift what goes into the second."""
+    """A residual block of two convolutions; noise level and label scale and shift the input of the second."""
 
     def __init__(self, before: int, after: int, embedded: int) -> None:
         super().__init__()
         self.first_norm = nn.GroupNorm(GROUPS, before)
         self.first = nn.Conv2d(before, after, 3, padding=1)
-        self.told = nn.Linear(embedded, 2 * after)
+        self.modulation = nn.Linear(embedded, 2 * after)
         self.second_norm = nn.GroupNorm(GROUPS, after)
         self.second = nn.Conv2d(after, after, 3, padding=1)
         self.shortcut = nn.Conv2d(before, after, 1) if before != after else nn.Identity()
-        for part in self.second.parameters():  # a block begins as its shortcut, so that deep ones train from the start
+        for part in self.second.parameters():  # a block starts as its shortcut, so that deep networks train early
             nn.init.zeros_(part)
 
     def forward(self, x: Tensor, embedded: Tensor) -> Tensor:
         h = self.first(F.silu(self.first_norm(x)))
-        scale, shift = self.told(embedded)[..., None, None].chunk(2, 1)
+        scale, shift = self.modulation(embedded)[..., None, None].chunk(2, 1)
         h = self.second(F.silu(self.second_norm(h) * (1 + scale) + shift))
-        out: Tensor = (h + self.shortcut(x)) / sqrt(2)  # of two parts, as large as one
+        out: Tensor = (h + self.shortcut(x)) / sqrt(2)  # keeps the scale of the sum of two parts
         return out
 
 
 class UNet(nn.Module):
-    """Images to images: down to coarser maps and up again, with what was seen on the way down beside."""
+    """U-Net from images to images: coarser feature maps and back, with skip connections."""
 
     def __init__(
         self, event: tuple[int, ...], channels: int, multipliers: Sequence[int], blocks: int, classes: int | None
@@ -64,7 +64,7 @@ class UNet(nn.Module):
             self.up.append(stage)
         self.last_norm = nn.GroupNorm(GROUPS, width + seen.pop())
         self.last = nn.Conv2d(width + widths[0], event[0], 3, padding=1)
-        for part in self.last.parameters():  # and the whole without anything that was learnt
+        for part in self.last.parameters():  # the whole network starts at zero
             nn.init.zeros_(part)
 
     def forward(self, x: Tensor, sigma: Tensor, labels: Tensor | None) -> Tensor:
@@ -86,7 +86,7 @@ class UNet(nn.Module):
 
 
 class UNetPotential(UNet):
-    """Images to numbers: how well the image that the network draws agrees with the one that it was shown."""
+    """U-Net from images to numbers: the inner product of its input and output images, over sqrt(d)."""
 
     def forward(self, x: Tensor, sigma: Tensor, labels: Tensor | None) -> Tensor:
         return (x * super().forward(x, sigma, labels)).flatten(1).sum(1) / sqrt(prod(x.shape[1:]))
