@@ -1,1 +1,1 @@
-"""Where points come from: one data set a file."""
+"""Data sets, one per file."""

@@ -1,4 +1,4 @@
-"""Arrays from files as tensors, in the type in which they were written."""
+"""Arrays of files as tensors, in the type in which they are stored."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Bytes that are unpacked at a time.
+#: Number of bytes that are decompressed at a time.
 _PIECE = 1 << 20
 
 
 def read_npz(path: str, name: str) -> Tensor:
-    """One array of a .npz file, in memory. With its last byte the archive's checksum is compared."""
+    """One array of a .npz file, in memory. The checksum of the archive is verified at its last byte."""
     with opened(path) as file, npz_member(file, name) as (member, size):
         header = read_npy_header(member, size)
         numbers = bytearray(header.nbytes)
@@ -31,22 +31,22 @@ def read_npz(path: str, name: str) -> Tensor:
 
 
 def map_array(path: str, header: Header) -> Tensor:
-    """An array of an uncompressed file, left where it is: the system reads a page when somebody touches it."""
+    """An array of an uncompressed file, memory-mapped: the system reads a page when it is accessed."""
     with opened(path) as file:
-        # Read-only and shared: it costs no memory however large it is, and nobody can write into the user's file.
+        # Read-only and shared: it costs no memory at any size, and the user's file cannot be written to.
         return _tensor(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header)
 
 
 def _tensor(numbers: bytearray | mmap.mmap, header: Header) -> Tensor:
-    """The array that a header describes; a view of `numbers` wherever torch can compute with them as they lie."""
+    """The array described by a header; a view of `numbers` if torch supports their layout."""
     dtype: torch.dtype = getattr(torch, header.dtype)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given buffer is not writable")  # that is the point
+        warnings.filterwarnings("ignore", message="The given buffer is not writable")  # intended
         flat = torch.frombuffer(numbers, dtype=torch.uint8, offset=header.offset, count=header.nbytes)
     if header.swapped:
         flat = flat.view(-1, dtype.itemsize).flip(1).flatten()
     elif header.offset % dtype.itemsize:
-        flat = flat.clone()  # old files begin anywhere, and numbers must not straddle the words of the machine
+        flat = flat.clone()  # the numbers of old files may start at any byte, but have to be aligned
     if header.fortran:
         return flat.view(dtype).view(header.shape[::-1]).permute(*reversed(range(len(header.shape))))
     return flat.view(dtype).view(header.shape)

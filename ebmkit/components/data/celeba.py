@@ -1,4 +1,4 @@
-"""Photographs of faces."""
+"""CelebA: photographs of faces."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ebmkit.contracts.kinds.data import Split
 if TYPE_CHECKING:
     from torch import Generator
 
-#: Images of the official partition, in the order of their numbers: to train, to validate, to test.
+#: Number of images in the parts of the official partition, in their order: training, validation, test.
 TRAIN, VALIDATION, TEST = 162_770, 19_867, 19_962
 IMAGES = TRAIN + VALIDATION + TEST
 
 
 @component("celeba")
 class CelebA(Data):
-    """162,770 photographs of faces in three colours to train, 19,962 held out, and 19,867 of the official validation
-    left alone.
+    """CelebA: colour photographs of faces, 162,770 for training and 19,962 held out.
 
         x = 2 k / 255 - 1,    or dequantized    x = 2 (k + u) / 256 - 1,    u ~ U[0, 1)
 
-    A state has shape (3, side, side): red, green and blue. The images are JPEG files that have to be asked for at
-    https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html, and ebmkit decodes none: make one .npy file of them, cropped and
-    made smaller as the paper that you follow does it (below: Song and Ermon, 2019, 32 pixels of the middle 140).
+    A state has shape (3, side, side): red, green and blue. The 19,867 images of the official validation set are not
+    used. The images are JPEG files that have to be requested at https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html.
+    ebmkit does not decode them: convert them to one .npy file, cropped and resized as in the paper that you follow
+    (below: Song and Ermon, 2019, 32 pixels of the middle 140).
 
         import numpy, PIL.Image
         x = numpy.lib.format.open_memmap("celeba-32.npy", "w+", "uint8", (202599, 3, 32, 32))
@@ -39,13 +39,13 @@ class CelebA(Data):
             x[n] = numpy.asarray(image).transpose(2, 0, 1)
         x.flush()
 
-    In memory, images of 32 pixels take 2.2 GB. Without the file a spec can be checked, and rehearsed with `ebmkit run
-    SPEC --dry-run`.
+    In memory, images of 32 pixels take 2.2 GB. Without the file a spec can be checked, also with `ebmkit run SPEC
+    --dry-run`.
 
     Parameters:
-        path: the file; a relative path starts in the folder in which the command is typed.
-        side: rows and columns of the images in it.
-        dequantize: add noise as wide as a grey level, so that there is a density. It is drawn once.
+        path: the file; a relative path is relative to the working directory.
+        side: height and width of the images in it.
+        dequantize: add uniform noise of the width of a grey level, so that there is a density. It is drawn once.
 
     Reference: Liu et al., "Deep learning face attributes in the wild", arXiv:1411.7766; dequantisation: Theis et al.,
     arXiv:1511.01844, section 3.1.
@@ -59,12 +59,12 @@ class CelebA(Data):
 
     def event(self) -> Event:
         event = (3, self.side, self.side)
-        if Path(self.path).exists():  # without it the shape is known too
+        if Path(self.path).exists():  # the shape is known without it
             header = npy_header(self.path)
             if (header.dtype, header.shape) != ("uint8", (IMAGES, *event)):
                 raise ValueError(
-                    f"'{self.path}' holds {header.dtype} numbers of shape {header.shape}, and all images of the data "
-                    f"set, in their order, are uint8 numbers of shape {(IMAGES, *event)}"
+                    f"'{self.path}' contains {header.dtype} numbers of shape {header.shape}, but all images of the "
+                    f"data set, in their order, are uint8 numbers of shape {(IMAGES, *event)}"
                 )
         return event
 
@@ -73,14 +73,14 @@ class CelebA(Data):
 
     def origin(self) -> str:
         return (
-            f"the images come from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html; 'ebmkit show data celeba' has "
-            f"seven lines of Python that make '{self.path}' of them"
+            f"the images come from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html; 'ebmkit show data celeba' prints "
+            f"seven lines of Python that convert them to '{self.path}'"
         )
 
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import map_array
         from ebmkit.components.data.pixels import converted
 
-        self.event()  # first of all: it refuses what cannot be read
+        self.event()  # raises an error if the file cannot be read
         images = map_array(self.path, npy_header(self.path))
         return Dataset(converted(images[:TRAIN] if split == "train" else images[-TEST:], self.dequantize, rng))

@@ -1,4 +1,4 @@
-"""A checkerboard."""
+"""The checkerboard."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @component("checkerboard")
 class Checkerboard(Data):
-    """Uniform on the dark fields of a checkerboard, with sharp edges.
+    """Checkerboard: uniform on the dark squares of a board, with sharp edges.
 
         x ~ U[-width/2, width/2]^2,    given that column + row is even
 
     Parameters:
         size: number of training points.
         test_size: number of held-out points.
-        width: length of the board's side.
-        fields: fields along a side, an even number.
+        width: length of a side of the board.
+        fields: number of squares along a side, even.
 
     Reference: Grathwohl et al., FFJORD, arXiv:1810.01367.
 
@@ -42,7 +42,7 @@ class Checkerboard(Data):
 
     def __post_init__(self) -> None:
         if self.fields % 2:
-            raise ValueError(f"'fields' is {self.fields}; only an even number gives every column as many dark fields")
+            raise ValueError(f"'fields' is {self.fields}, but must be an even number, so that columns are equal")
 
     def event(self) -> Event:
         return (2,)

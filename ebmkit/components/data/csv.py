@@ -1,4 +1,4 @@
-"""A table of numbers as text."""
+"""Tables of numbers in CSV files."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Generator
 
-#: Bytes of a line; what is longer is no row of a table.
+#: Maximum number of bytes of a line.
 _LONGEST = 1 << 20
 
 
 @component("csv")
 class Csv(Data):
-    """The rows of a table that was written as text, one a line.
+    """Rows of a table of numbers in a CSV file, one per line.
 
         row i is held out if frac(i / 1.618...) < test_fraction
 
-    The rule spreads the held-out rows evenly and is the same in every run, whatever its seed. A first line in which
-    nothing is a number gives the columns their names.
+    The rule spreads the held-out rows evenly and is the same in every run, for every seed. A first line without any
+    number gives the names of the columns.
 
     Parameters:
-        path: the file; a relative path starts in the folder in which the command is typed.
-        columns: the columns to take, by name or counted from 0; null takes all.
-        delimiter: what stands between two numbers.
-        test_fraction: share of the rows that is held out.
+        path: the file; a relative path is relative to the working directory.
+        columns: the columns to use, by name or counted from 0; null uses all.
+        delimiter: character between two numbers.
+        test_fraction: fraction of the rows that is held out.
         standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
-            with u ~ U[0, 1); null leaves the numbers as they are.
+            with u ~ U[0, 1); null leaves the numbers unchanged.
 
     Reference: RFC 4180 (the format); Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
 
@@ -70,7 +70,7 @@ class Csv(Data):
         return (Path(self.path),)
 
     def load(self, split: Split, rng: Generator) -> Dataset:
-        event = self.event()  # first of all: it refuses what cannot be read
+        event = self.event()  # raises an error if the file cannot be read
         numbers = array("d")
         with opened(self.path) as file:
             for point in self._points(file):
@@ -82,7 +82,7 @@ class Csv(Data):
         return Dataset(scaled(x[rows], rng, moments, self.dequantize))
 
     def _points(self, file: IO[bytes]) -> Iterator[list[float]]:
-        """The chosen columns, line by line; reads no further than it is asked to."""
+        """The chosen columns, line by line; the file is read lazily."""
         lines = _cells(file, self.delimiter)
         start = next(lines, None)
         if start is None:
@@ -92,7 +92,7 @@ class Csv(Data):
         columns = self._positions(start[1], named)
         for line, cells in lines if named else chain([start], lines):
             if len(cells) != width:
-                raise ValueError(f"has {width} columns in its first line and {len(cells)} in line {line}")
+                raise ValueError(f"has {width} columns in its first line, but {len(cells)} in line {line}")
             point = [_number(cells[column]) for column in columns]
             for column, number in zip(columns, point, strict=True):
                 if number is None or not isfinite(number):
@@ -100,24 +100,24 @@ class Csv(Data):
             yield point  # type: ignore[misc]  # no entry is None
 
     def _positions(self, first: list[str], named: bool) -> list[int]:
-        """Where the chosen columns stand, counted from 0."""
+        """Positions of the chosen columns, counted from 0."""
         names = [cell.strip() for cell in first] if named else []
         positions = []
         for column in range(len(first)) if self.columns is None else self.columns:
             if isinstance(column, str) and names.count(column) != 1:
-                there = f"its columns are {', '.join(names)}" if named else "they have no names: count them from 0"
-                raise ValueError(f"has {'several' if column in names else 'no'} columns '{column}'; {there}")
+                known = f"its columns are {', '.join(names)}" if named else "they have no names: count them from 0"
+                raise ValueError(f"has {'several' if column in names else 'no'} columns '{column}'; {known}")
             position = names.index(column) if isinstance(column, str) else column
             if position >= len(first):
                 raise ValueError(f"has no column {position}, counted from 0: there are {len(first)}")
             if position in positions:
-                raise ValueError(f"has column {column!r} only once, and it is asked for twice")
+                raise ValueError(f"has column {column!r} only once, but 'columns' lists it twice")
             positions.append(position)
         return positions
 
 
 def _cells(file: IO[bytes], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line that is not empty, and its number."""
+    """The number and the cells of each line that is not empty."""
     reader = csv.reader(_lines(file), delimiter=delimiter, strict=True)
     try:
         for cells in reader:
@@ -140,7 +140,7 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
 
 
 def _number(cell: str) -> float | None:
-    """A number as a file spells it. Python would also read `1_2`, which is rather the name of something."""
+    """The number in a cell, if it is one. Python would also read `1_2`, which is more likely a name."""
     try:
         return float(cell) if "_" not in cell else None
     except ValueError:

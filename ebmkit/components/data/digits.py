@@ -1,4 +1,4 @@
-"""The handwritten digits that come with ebmkit."""
+"""Handwritten digits, which are part of the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Generator
 
-#: A pixel counts the dark ones of 4 x 4: 0 to 16.
+#: A pixel is the number of dark pixels in a block of 4 x 4: 0 to 16.
 LEVELS = 17
 
 Side = Annotated[int, Ge(1), Le(1024)]
@@ -24,18 +24,18 @@ Side = Annotated[int, Ge(1), Le(1024)]
 
 @component("digits")
 class Digits(Data):
-    """1797 handwritten digits of 8 x 8 pixels with 17 grey levels k; the label is the digit.
+    """Handwritten digits (UCI): 1797 images of 8 x 8 pixels with 17 grey levels k; the label is the digit.
 
         x = 2 k / 16 - 1,    or dequantized    x = 2 (k + u) / 17 - 1,    u ~ U[0, 1)
 
-    The rule that holds images out, frac(i / 1.618...) < test_fraction for image i, is the same in every run.
+    Image i is held out if frac(i / 1.618...) < test_fraction, which is the same in every run.
 
     Parameters:
-        labels: the digits to take; null takes all ten.
-        resize: rows and columns of the images, by bilinear interpolation; null leaves 8 x 8.
-        dequantize: add noise as wide as a grey level, so that there is a density; after resizing, for the images
-            that interpolation makes fill only 64 dimensions. It is drawn once.
-        test_fraction: share of the images that is held out.
+        labels: the digits to use; null uses all ten.
+        resize: height and width of the images, by bilinear interpolation; null keeps 8 x 8.
+        dequantize: add uniform noise of the width of a grey level, so that there is a density; after resizing, because
+            interpolated images span only 64 dimensions. It is drawn once.
+        test_fraction: fraction of the images that is held out.
 
     Reference: Alpaydin and Kaynak, "Optical recognition of handwritten digits", UCI Machine Learning Repository, 1998,
     doi:10.24432/C50P49; dequantisation: Theis et al., arXiv:1511.01844, section 3.1.
@@ -58,12 +58,12 @@ class Digits(Data):
 
         file = str(Path(__file__).with_name("digits.npz"))
         k, y = read_npz(file, "x").unsqueeze(1), read_npz(file, "y").long()
-        # Split before digits are chosen: an image that one spec holds out, no other trains on.
+        # Split before digits are selected: no spec trains on an image that another one holds out.
         rows = rows_of(split, len(k), self.test_fraction)
         if self.labels is not None:
             rows = rows[torch.isin(y[rows], torch.tensor(self.labels))]
         if not len(rows):
-            raise ValueError(f"no {split} image shows one of {list(self.labels or ())}")
+            raise ValueError(f"no {split} image has one of the labels {list(self.labels or ())}")
         k = k[rows].double()
         if self.resize:
             k = torch.nn.functional.interpolate(k, size=self.resize, mode="bilinear")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @component("eight_gaussians")
 class EightGaussians(Data):
-    """Equally likely Gaussians on a circle; the label is the Gaussian.
+    """Eight Gaussians: equally likely Gaussians on a circle; the label is the component.
 
         x = radius (cos t_k, sin t_k) + noise xi,    t_k = 2 pi k / modes,    k uniform
 

@@ -1,4 +1,4 @@
-"""Draws from a model that is known exactly."""
+"""Exact samples from a model."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @component("from_model")
 class FromModel(Data):
-    """Independent draws from a model, so that what is learnt can be compared with the truth.
+    """Independent exact samples from a known model, with which a learned one can be compared.
 
         x ~ exp(-E(x)) / Z
 
-    A model that is initialised at random is the same one in every run, for both splits. The density is known where the
+    A model with random initial parameters is the same in every run and for both splits. The density is known if the
     model offers `log_z`.
 
     Parameters:
-        model: the truth: a model that offers `sample_exact` and whose parameters fix the shape of a state.
+        model: the true model, which offers `sample_exact` and whose parameters fix the shape of a state.
         size: number of training points.
         test_size: number of held-out points.
 
@@ -43,9 +43,9 @@ class FromModel(Data):
     def __post_init__(self) -> None:
         name = self.model.component_name
         if "sample_exact" not in self.model.traits().offers:
-            raise ValueError(f"model '{name}' cannot be sampled exactly; 'ebmkit show model NAME' says which can")
+            raise ValueError(f"model '{name}' cannot be sampled exactly: give one that offers 'sample_exact'")
         if self.model.event() is None:
-            raise ValueError(f"model '{name}' takes its shape from data, and here it is to make them")
+            raise ValueError(f"model '{name}' takes its shape from data, but here it has to generate them")
 
     def traits(self) -> DataTraits:
         traits = self.model.traits()
@@ -68,7 +68,7 @@ class FromModel(Data):
         return log_p
 
     def _module(self) -> Any:
-        # Initialisers draw from torch's own generator: lend it a seed, the same for all, and put it back.
+        # Initialisers draw from torch's global generator: seed it temporarily, always with the same seed.
         with torch.random.fork_rng(devices=[]), torch.device("cpu"):
             torch.default_generator.manual_seed(0)
             return self.model.build(self.event())

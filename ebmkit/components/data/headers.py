@@ -1,7 +1,7 @@
-"""How arrays are written in files: the type, shape and place of their numbers, read without torch or numpy.
+"""Headers of arrays in files: type, shape and offset of their numbers, read without torch or numpy.
 
-A spec is checked with nothing but these headers. Files come from strangers: what is read is bounded, nothing is
-unpickled, and whatever is wrong becomes a ValueError that names the file.
+These headers are all that is read to check a spec. Files are untrusted: the number of bytes read is bounded, nothing is
+unpickled, and every error becomes a ValueError that names the file.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import IO, NamedTuple, cast
 
 from ebmkit.contracts.kinds import Event
 
-#: Bytes that may be read to find the header of one array; numpy and safetensors write a few hundred.
+#: Maximum number of bytes read to find the header of one array; numpy and safetensors write a few hundred.
 MOST = 1 << 20
 
-#: Bytes of the text inside an npy header; numpy has the same limit.
+#: Maximum number of bytes of the text inside an npy header; numpy has the same limit.
 NPY_TEXT = 10_000
 
-#: Deflate cannot make more bytes than this out of one.
+#: Maximum compression ratio of deflate.
 DEFLATE_RATIO = 1032
 
-#: torch's name of a type -> its bytes, and how npy and safetensors call it.
+#: torch's name of a type -> its size in bytes, and its names in npy and safetensors.
 _TYPES = {
     "bool": (1, "b1", "BOOL"),
     "uint8": (1, "u1", "U8"),
@@ -54,7 +54,7 @@ _SAFETENSORS = {code: name for name, (_, _, code) in _TYPES.items()}
 class Header(NamedTuple):
     """An array in a file."""
 
-    dtype: str  # as torch calls it
+    dtype: str  # torch's name
     shape: tuple[int, ...]
     offset: int  # of the first number, in bytes
     swapped: bool = False  # the most significant byte comes first
@@ -65,18 +65,18 @@ class Header(NamedTuple):
         return prod(self.shape) * _TYPES[self.dtype][0]
 
     def event(self) -> Event:
-        """The shape of a row. A flat array holds points on a line."""
+        """The shape of a row. A flat array contains one-dimensional points."""
         if not self.shape or self.shape[0] < 2 or 0 in self.shape:
-            raise ValueError(f"an array of shape {self.shape} holds no points to train and to test with")
+            raise ValueError(f"an array of shape {self.shape} has too few points for a training and a test set")
         return self.shape[1:] or (1,)
 
 
 @contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
-    """A regular file, open for reading. What is wrong with it, or found wrong inside, is told as a ValueError."""
+    """A regular file, open for reading. Errors of opening and of reading it become ValueErrors that name the file."""
     file = Path(path)
     try:
-        if not stat.S_ISREG(file.stat().st_mode):  # a pipe would be waited for, a device may never end
+        if not stat.S_ISREG(file.stat().st_mode):  # a pipe would block, a device may never end
             raise ValueError("is not a regular file")
         with file.open("rb") as stream:
             yield stream
@@ -99,7 +99,7 @@ def npy_header(path: str) -> Header:
 
 def npz_header(path: str, name: str) -> Header:
     """The header of one array in a .npz file."""
-    with opened(path) as file, npz_member(cast("IO[bytes]", _Frugal(file)), name) as (member, size):
+    with opened(path) as file, npz_member(cast("IO[bytes]", _LimitedFile(file)), name) as (member, size):
         return read_npy_header(member, size)
 
 
@@ -109,54 +109,54 @@ def safetensors_header(path: str, name: str) -> Header:
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(8), "little")
         if length > MOST:
-            raise ValueError(f"has a header of {length} bytes; more than {MOST} are not read")
+            raise ValueError(f"has a header of {length} bytes, but at most {MOST} are read")
         try:
             tensors = json.loads(file.read(length))
         except (ValueError, RecursionError):
-            raise ValueError("has a damaged header, or is no safetensors file") from None
+            raise ValueError("has a damaged header, or is not a safetensors file") from None
         tensors = tensors if isinstance(tensors, dict) else {}
         tensors.pop("__metadata__", None)
         if name not in tensors:
-            raise ValueError(f"holds no tensor '{name}'{_instead(tensors)}")
+            raise ValueError(f"contains no tensor '{name}'{_instead(tensors)}")
         match tensors[name]:
             case {"dtype": str(code), "shape": [*shape], "data_offsets": [int(begin), int(end)]}:
                 if code not in _SAFETENSORS:
-                    raise ValueError(f"holds '{name}' as {code}, which is not a type of numbers that is read")
+                    raise ValueError(f"contains '{name}' as {code}, which is not a supported type of numbers")
                 header = Header(_SAFETENSORS[code], tuple(shape), 8 + length + begin)
             case _:
-                raise ValueError(f"describes the tensor '{name}' in an unknown way")
+                raise ValueError(f"describes the tensor '{name}' in an unknown format")
         if not 0 <= begin <= end <= size - 8 - length:
-            raise ValueError(f"is damaged: the numbers of '{name}' are not all there")
+            raise ValueError(f"is damaged: some numbers of '{name}' are missing")
         _check_room(header, 8 + length + end)
         return header
 
 
 @contextmanager
 def npz_member(file: IO[bytes], name: str) -> Iterator[tuple[IO[bytes], int]]:
-    """One array of an open .npz file, as a stream of so many bytes."""
+    """One array of an open .npz file, as a stream, and its size in bytes."""
     with zipfile.ZipFile(file) as archive:
         found = [member for member in archive.infolist() if member.filename == f"{name}.npy"]
         if len(found) != 1:
             names = [member.filename.removesuffix(".npy") for member in archive.infolist()]
-            raise ValueError(f"holds two arrays '{name}'" if found else f"holds no array '{name}'{_instead(names)}")
+            raise ValueError(f"contains '{name}' twice" if found else f"contains no array '{name}'{_instead(names)}")
         (member,) = found
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
-            raise ValueError(f"holds '{name}' encrypted, or compressed in a way that numpy does not")
+            raise ValueError(f"contains '{name}' encrypted, or compressed by a method that numpy does not use")
         if member.file_size > DEFLATE_RATIO * file.seek(0, os.SEEK_END):
-            raise ValueError(f"is too small for the {member.file_size} bytes that it claims to hold")
+            raise ValueError(f"is too small for the {member.file_size} bytes that it claims to contain")
         with archive.open(member) as stream:
             yield stream, member.file_size
 
 
 def read_npy_header(stream: IO[bytes], size: int) -> Header:
-    """Read the header that a stream of so many bytes begins with; what follows in the stream are the numbers."""
+    """Read the header at the start of a stream of this many bytes; the numbers follow in the stream."""
     start = stream.read(8)
     if start[:6] != b"\x93NUMPY" or start[6:7] not in (b"\1", b"\2", b"\3"):
         raise ValueError("is not an array in numpy's format")
     width = 2 if start[6] == 1 else 4
     length = int.from_bytes(stream.read(width), "little")
     if length > NPY_TEXT:
-        raise ValueError(f"has a header of {length} bytes; more than {NPY_TEXT} are not read")
+        raise ValueError(f"has a header of {length} bytes, but at most {NPY_TEXT} are read")
     try:
         described = ast.literal_eval(stream.read(length).decode())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -164,11 +164,11 @@ def read_npy_header(stream: IO[bytes], size: int) -> Header:
     match described:
         case {"descr": str(descr), "fortran_order": bool(fortran), "shape": tuple(shape)}:
             if descr[:1] not in ("<", ">", "|") or descr[1:] not in _NPY:
-                pickled = "; Python objects can only be pickled, and no pickle is ever read" if "O" in descr else ""
-                raise ValueError(f"holds {descr!r}, which is not a type of numbers that is read{pickled}")
+                pickled = "; Python objects are stored as pickles, which are never read" if "O" in descr else ""
+                raise ValueError(f"contains {descr!r}, which is not a supported type of numbers{pickled}")
             header = Header(_NPY[descr[1:]], shape, 8 + width + length, swapped=descr[0] == ">", fortran=fortran)
         case {"descr": list()}:
-            raise ValueError("holds records with named fields, and an array of numbers is needed")
+            raise ValueError("contains records with named fields, but an array of numbers is needed")
         case _:
             raise ValueError("has a damaged header")
     _check_room(header, size)
@@ -176,24 +176,24 @@ def read_npy_header(stream: IO[bytes], size: int) -> Header:
 
 
 def _check_room(header: Header, size: int) -> None:
-    """The numbers begin behind the header and end with the file: anything else is damage."""
+    """Raise a ValueError unless the numbers fill the file from the end of the header to the end of the file."""
     if not all(type(length) is int and length >= 0 for length in header.shape):
         raise ValueError(f"has a damaged header: shape {header.shape}")
     if header.nbytes != size - header.offset:
         raise ValueError(
             f"is damaged: {header.dtype} numbers of shape {header.shape} take {header.nbytes} bytes, "
-            f"and there are {size - header.offset}"
+            f"but there are {size - header.offset}"
         )
 
 
 def _instead(names: Iterable[str]) -> str:
-    """What there is, when a name was not found."""
+    """The names that exist, to follow a message that one was not found."""
     some = list(islice(names, 10))
-    return f"; it holds {', '.join(some)}" if some else ""
+    return f"; it contains {', '.join(some)}" if some else ""
 
 
-class _Frugal(io.RawIOBase):
-    """A file of which no more than a header's worth can be read, whatever its own directory says."""
+class _LimitedFile(io.RawIOBase):
+    """A file of which at most `MOST` bytes can be read, whatever its own directory claims."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -203,7 +203,7 @@ class _Frugal(io.RawIOBase):
         data = self.file.read(min(size, self.left + 1) if size >= 0 else self.left + 1)
         self.left -= len(data)
         if self.left < 0:
-            raise ValueError(f"has a directory of more than {MOST} bytes, which is not read")
+            raise ValueError(f"has a directory of more than {MOST} bytes, but at most {MOST} are read")
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:

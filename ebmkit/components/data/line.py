@@ -19,20 +19,19 @@ if TYPE_CHECKING:
 
 @component("line")
 class Line(Data):
-    """A Gaussian along a line through the origin and nothing beside it, unless there is noise.
+    """Gaussian along a line through the origin of the plane, degenerate unless noise is added.
 
         x = scale z (cos t, sin t) + noise xi,    z ~ N(0, 1),  xi ~ N(0, I),  t = angle in radians
 
-    Without noise the points fill no part of the plane: there is no density, no score, and score matching has no
-    minimum. With noise the density is that of a Gaussian with a variance of scale^2 + noise^2 along the line and
-    noise^2 across.
+    Without noise there is neither a density nor a score in the plane, and score matching has no minimum. With noise the
+    density is Gaussian, with variance scale^2 + noise^2 along the line and noise^2 across.
 
     Parameters:
         size: number of training points.
         test_size: number of held-out points.
-        noise: standard deviation of the noise; 0.01 is the variance of 1e-4 of the documents.
+        noise: standard deviation of the noise; 0.01 gives the variance 1e-4 of the lecture notes.
         scale: standard deviation along the line.
-        angle: between the line and the first axis, in degrees.
+        angle: angle between the line and the first axis, in degrees.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600.
 

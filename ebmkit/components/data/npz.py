@@ -1,4 +1,4 @@
-"""Arrays of a .npz file."""
+"""Arrays of .npz files."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 @component("npz")
 class Npz(Data):
-    """The rows of an array in a file that `numpy.savez` wrote.
+    """Rows of an array in a NumPy .npz file.
 
         row i is held out if frac(i / 1.618...) < test_fraction
 
-    The rule spreads the held-out rows evenly and is the same in every run, whatever its seed. A flat array holds
-    points on a line.
+    The rule spreads the held-out rows evenly and is the same in every run, for every seed. A flat array contains
+    one-dimensional points.
 
     Parameters:
-        path: the file; a relative path starts in the folder in which the command is typed.
-        x: name of the array of points, one a row.
-        y: name of an array of labels, whole numbers; null for none.
-        test_fraction: share of the rows that is held out.
+        path: the file; a relative path is relative to the working directory.
+        x: name of the array of points, one per row.
+        y: name of an array of integer labels; null for none.
+        test_fraction: fraction of the rows that is held out.
         standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
-            with u ~ U[0, 1); null leaves the numbers as they are.
+            with u ~ U[0, 1); null leaves the numbers unchanged.
 
     Reference: NEP 1 of numpy (the format); Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
 
@@ -59,8 +59,8 @@ class Npz(Data):
             labels = npz_header(self.path, self.y)
             if labels.shape != points.shape[:1] or "float" in labels.dtype:
                 raise ValueError(
-                    f"'{self.y}' holds {labels.dtype} of shape {labels.shape}, not one whole number for each of "
-                    f"{points.shape[0]} points"
+                    f"'{self.y}' contains {labels.dtype} numbers of shape {labels.shape}, but labels are one integer "
+                    f"for each of {points.shape[0]} points"
                 )
         return event
 
@@ -70,7 +70,7 @@ class Npz(Data):
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import read_npz
 
-        event = self.event()  # first of all: it refuses what cannot be read
+        event = self.event()  # raises an error if the file cannot be read
         x = read_npz(self.path, self.x).reshape(-1, *event)
         check_numbers(x, self.dequantize)
         rows = rows_of(split, len(x), self.test_fraction)

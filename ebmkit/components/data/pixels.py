@@ -1,4 +1,4 @@
-"""Images of bytes on their way to a model."""
+"""Conversion of images of bytes to floating-point states."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-#: A byte has so many.
+#: Number of values of a byte.
 LEVELS = 256
 
-#: Images that are converted at a time: in float64 they take eight times their bytes.
+#: Number of images converted at a time: in float64 they take eight times as many bytes.
 _BLOCK = 1024
 
 

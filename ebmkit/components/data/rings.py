@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @component("rings")
 class Rings(Data):
-    """Concentric circles with noise, each in proportion to its length; the label is the ring.
+    """Concentric rings with noise, each weighted by its length; the label is the ring.
 
         x = r_k (cos t, sin t) + noise xi,    r_k = radius k / rings,    p(k) = k / sum_j j,    k = 1 .. rings
 

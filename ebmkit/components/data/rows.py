@@ -1,4 +1,4 @@
-"""Rows of a file on their way to a model: which are held out, whether they are numbers, and how they are scaled."""
+"""Rows of a file: the split into training and test rows, validation, and scaling."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-#: The share of rows that is held out.
+#: The fraction of rows that is held out.
 TestFraction: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 
-#: How many grey levels there are: whole numbers from 0 to one less.
+#: Number of grey levels, the integers from 0 to this number minus one.
 Levels: TypeAlias = Annotated[int, Ge(2), Le(65536)]
 
-#: Numbers that are worked on at a time, so that a file need not fit into memory.
+#: Number of values processed at a time, so that a file need not fit into memory.
 _BLOCK = 1 << 20
 
 _GOLDEN = 0.6180339887498949
 
 
 def rows_of(split: Split, n: int, test_fraction: float) -> Tensor:
-    """Which of `n` rows a split has: row i is held out if the fractional part of i / 1.618... is below the fraction.
+    """The rows of a split, out of `n`: row i is held out if the fractional part of i / 1.618... is below the fraction.
 
-    Neither split can use its own generator, or they would overlap. A rule for each row alone gives the same answer in
-    every run, on every machine and with every version of torch, and rows that are appended move no other. Multiples of
-    the golden ratio spread as evenly as can be, so a file that is sorted by class is split within each class.
+    Neither split can use its own generator, or they would overlap. A rule for each row alone gives the same result in
+    every run, on every machine and with every version of torch, and appending rows moves no other row. Multiples of the
+    golden ratio are spread most evenly, so a file sorted by class is split within each class.
     """
     held_out = (torch.arange(n, dtype=torch.float64) * _GOLDEN).frac() < test_fraction
     rows = (held_out if split == "test" else ~held_out).nonzero().flatten()
     if not len(rows):
-        raise ValueError(f"a 'test_fraction' of {test_fraction} leaves no {split} row of {n}")
+        raise ValueError(f"with a 'test_fraction' of {test_fraction}, none of {n} rows is a {split} row")
     return rows
 
 
 def check_scaling(standardize: bool, levels: int | None) -> None:
-    """Raise a ValueError if both are asked for."""
+    """Raise a ValueError if both are requested."""
     if standardize and levels is not None:
-        raise ValueError("'dequantize' scales to [-1, 1) already; leave out 'standardize'")
+        raise ValueError("'dequantize' already scales to [-1, 1): leave out 'standardize'")
 
 
 def check_numbers(x: Tensor, levels: int | None, first_row: int = 0) -> None:
-    """Raise a ValueError that tells the first row and column that is not finite, or not one of the levels."""
+    """Raise a ValueError that names the first row and column that is not finite, or not one of the levels."""
     if levels is None and not x.is_floating_point():
         return  # every integer is finite
     for start, block in _blocks(x):
         block = block if x.is_floating_point() else block.double()
-        low, high = map(float, block.aminmax())  # carries NaN, and is ten times as fast as a mask
+        low, high = map(float, block.aminmax())  # propagates NaN, and is ten times as fast as a mask
         if not (isfinite(low) and isfinite(high)):
             _refuse(~block.isfinite(), block, first_row + start, "is not finite")
         if levels is not None and not (low >= 0 and high < levels and torch.equal(block, block.floor())):
             wrong = (block < 0) | (block >= levels) | (block != block.floor())
-            _refuse(wrong, block, first_row + start, f"is no level of 0 to {levels - 1}")
+            _refuse(wrong, block, first_row + start, f"is not one of the levels 0 to {levels - 1}")
 
 
 def _refuse(wrong: Tensor, block: Tensor, first_row: int, why: str) -> None:
@@ -67,9 +67,9 @@ def _refuse(wrong: Tensor, block: Tensor, first_row: int, why: str) -> None:
 
 
 def scaled(x: Tensor, rng: Generator, moments: Moments | None, levels: int | None) -> Tensor:
-    """The rows `x` as a model sees them, in float32 or, where the file has it, float64.
+    """The scaled rows `x`, in float32, or in float64 if the file has it.
 
-    Rows that are to stay as they are and have such a type are `x` itself, be it in memory or in a file.
+    If nothing is to be scaled and the type is one of these, `x` itself is returned, in memory or memory-mapped.
     """
     dtype = torch.promote_types(x.dtype, torch.float32)
     if moments is None and levels is None and x.dtype == dtype:
@@ -87,7 +87,7 @@ def scaled(x: Tensor, rng: Generator, moments: Moments | None, levels: int | Non
 def dequantized(k: Tensor, levels: int, rng: Generator) -> Tensor:
     """`2 (k + u) / levels - 1` with u ~ U[0, 1), in float64: a density on [-1, 1)^d that `floor` turns back into k.
 
-    u is drawn off the edges of the grid that float32 resolves near 1: rounding then lifts nothing into the next level.
+    u is drawn between the points of the grid that float32 resolves near 1, so that rounding never changes the level.
     """
     grid = 1 << (24 - ceil(log2(levels)))
     u = (torch.empty(k.shape, dtype=torch.float64).random_(grid, generator=rng) + 0.5) / grid
@@ -102,22 +102,22 @@ class Moments(NamedTuple):
 
 
 def moments_of(train: Tensor) -> Moments:
-    """The moments of the training rows, by which held-out rows are standardized too."""
+    """The moments of the training rows, which also standardize the held-out rows."""
     low, high = train[0].double(), train[0].double()
     for _, block in _blocks(train):
         block = block.double()
         low, high = torch.minimum(low, block.amin(0)), torch.maximum(high, block.amax(0))
     moments = plain_moments(train)
-    # By its extremes: rounding gives a constant column a tiny deviation, and dividing by that makes noise.
+    # By its extremes: rounding gives a constant column a tiny standard deviation, which would amplify rounding errors.
     for wrong, why in ((low == high, "is constant"), (~moments.std.isfinite(), "is not finite")):
         if bool(wrong.any()):
             column = ", ".join(map(str, wrong.nonzero()[0].tolist()))
-            raise ValueError(f"column {column} (counted from 0) {why} in the training rows, so there is no unit to use")
+            raise ValueError(f"column {column} (counted from 0) {why} in the training rows: it has no scale")
     return moments
 
 
 def plain_moments(x: Tensor) -> Moments:
-    """The moments of rows, block by block, constant columns among them."""
+    """The moments of rows, computed block by block; columns may be constant."""
     mean, square = (torch.zeros(x.shape[1:], dtype=torch.float64) for _ in range(2))
     for _, block in _blocks(x):
         mean += block.double().sum(0) / len(x)
@@ -127,7 +127,7 @@ def plain_moments(x: Tensor) -> Moments:
 
 
 def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:
-    """Some rows at a time, and the number of the first."""
+    """Blocks of rows, each with the number of its first row."""
     rows = max(1, _BLOCK // max(1, x[0].numel()))
     for start in range(0, len(x), rows):
         yield start, x[start : start + rows]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @component("spirals")
 class Spirals(Data):
-    """Arms that wind around the origin, with noise; the label is the arm.
+    """Interleaved spiral arms around the origin, with noise; the label is the arm.
 
         x = radius s (cos t, sin t) + noise xi,    t = 2 pi (turns s + k / arms),    s^2 ~ U[0, 1],    k uniform
 
@@ -26,9 +26,9 @@ class Spirals(Data):
         size: number of training points.
         test_size: number of held-out points.
         noise: standard deviation of the Gaussian noise.
-        radius: distance of the tips from the origin.
+        radius: distance of the outer ends from the origin.
         arms: number of arms.
-        turns: how often an arm winds around the origin.
+        turns: number of turns of an arm around the origin.
 
     Reference: Grathwohl et al., FFJORD, arXiv:1810.01367.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @component("swiss_roll")
 class SwissRoll(Data):
-    """A single rolled-up arm, with noise.
+    """Swiss roll in the plane: a single spiral arm, with noise.
 
         x = radius t / t_max (cos t, sin t) - mean + noise xi,    t ~ U[3/2 pi, t_max],    t_max = (3/2 + 2 turns) pi
 
@@ -27,7 +27,7 @@ class SwissRoll(Data):
         test_size: number of held-out points.
         noise: standard deviation of the Gaussian noise.
         radius: distance of the outer end from the roll's axis.
-        turns: how often the arm winds around the axis.
+        turns: number of turns of the arm around the axis.
 
     Reference: `make_swiss_roll` of scikit-learn without its flat axis, centred.
 

@@ -1,4 +1,4 @@
-"""Rows that stay in their file."""
+"""Memory-mapped rows of .npy and .safetensors files."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @component("tensor_file")
 class TensorFile(Data):
-    """The rows of a .npy or .safetensors file, which may be larger than the memory.
+    """Rows of a .npy or .safetensors file, which may be larger than memory.
 
         the first rows train, the last round(test_fraction N) are held out
 
     Float32 rows stay in the file, and a batch reads those that it needs; with another type, `standardize` or
-    `dequantize` they are converted into memory. Held-out rows are the last ones because that needs no copy: shuffle a
-    file that is sorted. A flat array holds points on a line.
+    `dequantize` they are converted in memory. Held-out rows are the last ones, which needs no copy: shuffle a file that
+    is sorted. A flat array contains one-dimensional points.
 
     Parameters:
-        path: the file; a relative path starts in the folder in which the command is typed.
+        path: the file; a relative path is relative to the working directory.
         x: name of the tensor of points in a .safetensors file; a .npy file has only one.
-        test_fraction: share of the rows that is held out.
+        test_fraction: fraction of the rows that is held out.
         standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
-            with u ~ U[0, 1); null leaves the numbers as they are.
+            with u ~ U[0, 1); null leaves the numbers unchanged.
 
     Reference: NEP 1 of numpy and the safetensors format; Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
 
@@ -46,13 +46,13 @@ class TensorFile(Data):
 
     def __post_init__(self) -> None:
         if not self.path.endswith((".npy", ".safetensors")):
-            raise ValueError(f"'{self.path}' ends neither in .npy nor in .safetensors")
+            raise ValueError(f"'{self.path}' is neither a .npy nor a .safetensors file")
         if self.path.endswith(".npy") and self.x != "x":
-            raise ValueError("a .npy file holds one array, which has no name; leave out 'x'")
+            raise ValueError("a .npy file contains one array, which has no name: leave out 'x'")
         check_scaling(self.standardize, self.dequantize)
 
     def header(self) -> Header:
-        """Where the rows are in the file."""
+        """The header of the array of rows."""
         return npy_header(self.path) if self.path.endswith(".npy") else safetensors_header(self.path, self.x)
 
     def event(self) -> Event:
@@ -64,7 +64,7 @@ class TensorFile(Data):
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import map_array
 
-        event = self.event()  # first of all: it refuses what cannot be read
+        event = self.event()  # raises an error if the file cannot be read
         x = map_array(self.path, self.header())
         x = x.unsqueeze(1) if x.dim() == len(event) else x
         first_test = len(x) - min(max(1, round(self.test_fraction * len(x))), len(x) - 1)

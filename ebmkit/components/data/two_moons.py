@@ -16,18 +16,18 @@ from ebmkit.contracts.traits import DataTraits
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-#: Points whose density is computed at a time.
+#: Number of points whose density is computed at a time.
 BLOCK = 1 << 9
 
 
 @component("two_moons")
 class TwoMoons(Data):
-    """Two half circles that reach into each other, with noise; each has half of the points, the label is the moon.
+    """Two moons: two interleaved half circles with noise, half of the points each; the label is the moon.
 
         x = radius ((cos t, sin t) - (1/2, 1/4)) + noise xi              t ~ U[0, pi]
         x = radius ((1 - cos t, 1/2 - sin t) - (1/2, 1/4)) + noise xi
 
-    The density is the mean of Gaussians along the arcs, integrated by Fejer's rule; without noise there is none.
+    The density is the mean of Gaussians along the arcs, integrated by Fejer's rule; without noise there is no density.
 
     Parameters:
         size: number of training points.
@@ -62,7 +62,7 @@ class TwoMoons(Data):
         return Dataset(self.radius * clean + self.noise * torch.randn(n, 2, generator=rng), y)
 
     def log_prob(self, x: Tensor) -> Tensor:
-        # So many nodes that the rule is exact to rounding on Gaussians as narrow as these, also far from the arcs.
+        # Enough nodes for the rule to be exact to rounding on Gaussians this narrow, also far from the arcs.
         nodes, weights = _fejer(48 + ceil(28 * self.radius / self.noise), x)
         t = pi / 2 * (1 + nodes)
         outer = self.radius / self.noise * torch.stack([t.cos() - 0.5, t.sin() - 0.25], dim=1)
@@ -74,7 +74,7 @@ class TwoMoons(Data):
 
 
 def _fejer(n: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Nodes and weights of Fejer's first rule on [-1, 1]: like Gauss's for smooth functions, and in closed form."""
+    """Nodes and weights of Fejer's first rule on [-1, 1]: for smooth functions as good as Gauss's, in closed form."""
     angles = pi / n * (torch.arange(n, device=like.device, dtype=torch.float64) + 0.5)
     k = torch.arange(1, n // 2 + 1, device=like.device, dtype=torch.float64)
     weights = 2 / n * (1 - 2 * ((2 * angles.unsqueeze(1) * k).cos() / (4 * k.square() - 1)).sum(1))

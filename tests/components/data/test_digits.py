@@ -83,7 +83,7 @@ def test_chosen_digits_are_split_as_they_are_among_all():
         mask = (y == 0) | (y == 3)
         assert torch.equal(chosen.x, x[mask])
         assert torch.equal(chosen.y, y[mask])
-    with pytest.raises(ValueError, match=r"no test image shows one of \[9\]"):
+    with pytest.raises(ValueError, match=r"no test image has one of the labels \[9\]"):
         Digits(labels=(9,), test_fraction=1e-4).load("test", generator(0))
 
 

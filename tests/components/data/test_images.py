@@ -61,7 +61,7 @@ def test_cifar10_takes_the_labels_that_are_asked_for(cifar):
     some, labels = Cifar10(folder=str(cifar), labels=(2, 9)).load("train", generator(0))
     assert set(labels.tolist()) == {2, 9}
     assert torch.equal(some, everything[(y == 2) | (y == 9)])
-    with pytest.raises(ValueError, match=r"no test image shows one of \[1\]"):
+    with pytest.raises(ValueError, match=r"no test image has one of the labels \[1\]"):
         Cifar10(folder=str(cifar), labels=(1,)).load("test", generator(0))
 
 
