@@ -28,7 +28,7 @@ MISDEEDS = {
     "raise ValueError('one\\n  two')": "ValueError: one two",
     "raise SystemExit(3)": "SystemExit: 3",
     "folder_of(pat=1)": "TypeError: folder_of() got an unexpected keyword argument 'pat'",
-    "view.nothing": "AttributeError: 'View' object has no attribute 'nothing'",
+    "view.nothing": "AttributeError: 'RunView' object has no attribute 'nothing'",
 }
 
 CALM = """
