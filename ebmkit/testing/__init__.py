@@ -1,10 +1,10 @@
-"""The laws that every component of a kind obeys, for those who write components.
+"""Laws that every component of a kind must satisfy, for authors of components.
 
     from ebmkit.testing import check_component
 
     check_component(MySampler)                    # raises with every law that it breaks
-    check_component(MyData(path="points.npz"))    # an instance, where a class alone does not say enough
-    check_component(MySampler, partners=[MyRBM()])    # a model to run it on, where none in its package will do
+    check_component(MyData(path="points.npz"))    # an instance, if the class alone is not sufficient
+    check_component(MySampler, partners=[MyRBM()])    # a model to run it on, if no other one fits
 
 `trials` gives the same as cases for pytest, `laws_of` the laws of a kind.
 """

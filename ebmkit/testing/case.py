@@ -1,4 +1,4 @@
-"""The shapes that a law is tried on."""
+"""The shapes that a law is tested on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ebmkit.contracts.question import Question
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.partner import model_for
 
-#: The dimensions in which slips show, and an image.
+#: Dimensions in which mistakes show, and an image.
 EVENTS: tuple[Event, ...] = ((1,), (2,), (10,), (1, 4, 4))
-#: For models that take none of these: the first that fits.
+#: For models that take none of these: the first that fits is used.
 LARGER: tuple[Event, ...] = ((1, 8, 8), (1, 28, 28), (3, 32, 32))
 
 
 @dataclass(frozen=True)
 class Case:
-    """A shape of states, and models to work with before all others. Where a kind knows no states it is empty."""
+    """A shape of states, and preferred models to work with. The shape is empty for a kind without states."""
 
     event: Event
     partners: tuple[Model, ...] = ()
@@ -29,12 +29,12 @@ class Case:
 
 
 def cases_of(component: Component, partners: Sequence[Model] = ()) -> list[Case]:
-    """The shapes that a component takes, of those that there are. Raises `Inapplicable` for data that are not there."""
+    """The test shapes that a component takes. Raises `Inapplicable` for data with missing files."""
     match component:
         case Data():
             missing = [str(path) for path in component.files() if not path.exists()]
             if missing:
-                raise Inapplicable(f"the file {missing[0]!r} that it reads is not here")
+                raise Inapplicable(f"the file {missing[0]!r} that it reads is missing")
             return [Case(component.event())]
         case Model() | Noise() if (fixed := component.event()) is not None:
             return [Case(fixed)]
@@ -49,9 +49,9 @@ def cases_of(component: Component, partners: Sequence[Model] = ()) -> list[Case]
 
 
 def _takes(sampler: Sampler, event: Event, partners: Sequence[Model]) -> bool:
-    """Whether a sampler moves states of a shape, of the model that it would be tried with."""
+    """Whether a sampler takes states of a shape, those of the model that it would be tested with."""
     try:
         model, fixed = model_for(sampler, event, partners)
     except Inapplicable:
-        return True  # for another reason, which each law will give
+        return True  # refused for another reason, which each law will report
     return sampler.refusal(Question(fixed, model)) is None

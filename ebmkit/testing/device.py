@@ -1,7 +1,7 @@
-"""A device that is not the CPU, for machines that have no other.
+"""A simulated device other than the CPU, for machines without a GPU.
 
-Its tensors hold real numbers on the CPU and say that they live elsewhere. Whatever a GPU would refuse is refused, and
-what would make the host wait for it is written down with the line that did it:
+Its tensors hold real numbers on the CPU but claim to be elsewhere. What a GPU would refuse is refused, and host
+synchronisations are recorded with the line that caused them:
 
     with pretended_device() as gpu:
         module = module.to(gpu.device)
@@ -9,9 +9,9 @@ what would make the host wait for it is written down with the line that did it:
             run_chain(sampler, module, x.to(gpu.device), gpu.generator(0))
     seen.require_no_host_syncs()
 
-The device is called `meta`, after the one torch device that needs no hardware and no registration: a backend of our own
-(PrivateUse1) would stay registered for the life of the process, and starts an autograd thread that forked children
-cannot survive. What a chain of kernels costs, autocast and streams are beyond it.
+The device is called `meta`, after the one torch device that needs no hardware and no registration: a custom backend
+(PrivateUse1) would stay registered until the process ends, and starts an autograd thread that forked children cannot
+survive. Costs of kernels, autocast and streams are not simulated.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ try:
     from torch.utils._device import _device_constructors
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves, tree_map
-except ImportError:  # a torch that keeps them elsewhere: `pretended_device` says so
+except ImportError:  # another version of torch: `pretended_device` reports it
     TorchDispatchMode = object  # type: ignore[assignment, misc]
 
-#: Dispatch modes and wrapper tensors are not a promise of torch's; this is the version that the file was written for.
+#: Dispatch modes and wrapper tensors are not a stable interface of torch; this file is written for these versions.
 TORCH = "2.13"
 
 DEVICE: Final = torch.device("meta")
@@ -45,38 +45,38 @@ CPU: Final = torch.device("cpu")
 
 #: Tags of operators whose result, or its shape, depends on values.
 _ON_VALUES = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
-#: Decompositions that look on the host whether they went well.
+#: Decompositions that check on the host whether they succeeded.
 _CHECKED = {"_linalg_check_errors", "_linalg_eigh", "_linalg_svd", "linalg_eig", "linalg_lstsq"}
 
 _TORCH_FOLDER = str(Path(torch.__file__).parent)
 
 
 class NotOnTheDevice(AssertionError):
-    """What a GPU would refuse, or do on the wrong side."""
+    """An operation that a GPU would refuse, or perform on the wrong side."""
 
 
 @dataclass
 class Seen:
-    """What happened on the device."""
+    """A record of what happened on the device."""
 
     #: Kernels that a GPU would launch.
     launches: int = 0
-    #: Where the host had to wait: a value read, a copy between host and device, a shape that depends on values.
+    #: Host synchronisations: a value read, a copy between host and device, a shape that depends on values.
     host_syncs: list[str] = field(default_factory=list)
 
     def require_no_host_syncs(self, beyond: int = 0) -> None:
-        """Raise if there are more than these, with the number of them and with the first."""
+        """Raise if there are more than `beyond`, with their number and the first of them."""
         require(
             len(self.host_syncs) <= beyond,
-            f"the host waits {len(self.host_syncs)} times, first for {''.join(self.host_syncs[:1])}",
+            f"the host synchronises {len(self.host_syncs)} times, first for {''.join(self.host_syncs[:1])}",
         )
 
 
 class DeviceTensor(Tensor):
-    """Real numbers that claim to live on the device."""
+    """Real numbers that claim to be on the device."""
 
     numbers: Tensor
-    #: Functions are looked at by the mode; the class itself changes none.
+    #: The mode intercepts functions; the class itself changes none.
     __torch_function__ = getattr(torch._C, "_disabled_torch_function_impl", None)  # type: ignore[assignment]
 
     @staticmethod
@@ -99,11 +99,11 @@ class DeviceTensor(Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, operator: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        raise NotOnTheDevice(f"{operator} on a tensor of a pretended device that is gone")
+        raise NotOnTheDevice(f"{operator} on a tensor of a pretended device that was closed")
 
 
 class DeviceGenerator(Generator):
-    """A generator of the device. Beneath it is one of the CPU, so that its numbers are those of the CPU."""
+    """A generator of the device. It wraps a CPU generator, so that its numbers are those of the CPU."""
 
     @property
     def device(self) -> torch.device:  # type: ignore[override]
@@ -111,7 +111,7 @@ class DeviceGenerator(Generator):
 
 
 class PretendedDevice:
-    """What `pretended_device` gives: the device, its generators, and a watch on what happens there."""
+    """The result of `pretended_device`: the device, its generators, and a record of what happens there."""
 
     device = DEVICE
 
@@ -124,7 +124,7 @@ class PretendedDevice:
 
     @contextmanager
     def watched(self) -> Iterator[Seen]:
-        """Count launches and waits, and refuse tensors that are made without a device."""
+        """Count kernel launches and host synchronisations, and refuse tensors created without a device."""
         outside, self._seen = self._seen, Seen()
         try:
             yield self._seen
@@ -146,16 +146,16 @@ class PretendedDevice:
 
 @contextmanager
 def pretended_device() -> Iterator[PretendedDevice]:
-    """Make the device exist. Raises `Inapplicable` under a torch that this was not written for."""
+    """Create the device. Raises `Inapplicable` for an unsupported version of torch."""
     if TorchDispatchMode is object or not torch.__version__.startswith(f"{TORCH}."):
-        raise Inapplicable(f"the pretended device is written for torch {TORCH}, this is {torch.__version__}")
+        raise Inapplicable(f"the pretended device supports torch {TORCH}, but this is {torch.__version__}")
     device = PretendedDevice()
     with _Functions(device), _Operators(device):
         yield device
 
 
 class _Functions(TorchFunctionMode):
-    """Sees each call of a torch function with the arguments as they were written."""
+    """Intercepts each call of a torch function with its original arguments."""
 
     def __init__(self, device: PretendedDevice) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class _Functions(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         homeless = function in _device_constructors() and kwargs.get("device") is None
-        # What torch makes for itself, such as the step counter of an optimizer, is its own affair.
+        # Tensors that torch creates for itself, such as the step counter of an optimizer, are exempt.
         if homeless and self.device.is_watched and not _in_torch(sys._getframe(1)):
             raise NotOnTheDevice(f"torch.{function.__name__} without device= at {_culprit()}")
         _check_generator(args, kwargs)
@@ -184,7 +184,7 @@ class _Functions(TorchFunctionMode):
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Runs each operator on the numbers, if all of its tensors are on one side."""
+    """Runs each operator on the wrapped numbers, if all of its tensors are on one side."""
 
     def __init__(self, device: PretendedDevice) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -223,7 +223,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self._compute(operator, args, kwargs, to_device)
 
     def _compute(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], to_device: bool) -> Any:
-        """The operator on the numbers beneath, and its results as tensors of the side they go to."""
+        """Apply the operator to the wrapped numbers, and return its results as tensors of the correct side."""
         known: dict[int, DeviceTensor] = {}
 
         def numbers(value: Any) -> Any:
@@ -235,7 +235,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def wrapped(value: Any) -> Any:
             if not isinstance(value, Tensor):
                 return value
-            if id(value) in known:  # changed in place: the same tensor as before
+            if id(value) in known:  # changed in place: return the same tensor
                 return known[id(value)]
             return DeviceTensor(value) if to_device else value
 
@@ -244,10 +244,10 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _waits(name: str, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a GPU's kernel hands values to the host before it returns."""
+    """Whether the kernel of a GPU passes values to the host before it returns."""
     if name in ("index", "index_put", "index_put_", "_index_put_impl_"):
         masks = [index for index in args[1] if index is not None and index.dtype in (torch.bool, torch.uint8)]
-        # One number written through a mask is a masked fill, which knows its shape.
+        # Assigning one number through a mask is a masked fill, whose shape is known.
         return bool(masks) and (name == "index" or args[2].numel() != 1)
     if name == "multinomial":  # without replacement, and for one sample, torch checks the weights first
         one = _argument(operator, args, kwargs, "num_samples") == 1
@@ -258,7 +258,7 @@ def _waits(name: str, operator: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _check_generator(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """A generator serves tensors on its own side only."""
+    """Check that a generator is used for tensors on its own side only."""
     generator = next((value for value in (*args, *kwargs.values()) if isinstance(value, Generator)), None)
     if generator is None:
         return
@@ -273,7 +273,7 @@ def _check_generator(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 
 
 def _argument(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
-    """An argument of an operator, wherever it was written; its default otherwise."""
+    """An argument of an operator, positional or by keyword; its default otherwise."""
     for position, argument in enumerate(operator._schema.arguments):
         if argument.name == name:
             if name in kwargs:
@@ -291,7 +291,7 @@ def _in_torch(frame: FrameType) -> bool:
 
 
 def _culprit() -> str:
-    """The innermost line that is neither torch's nor ours."""
+    """The innermost line of code outside torch and this package."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (_in_torch(frame) or frame.f_code.co_filename == __file__):
         frame = frame.f_back

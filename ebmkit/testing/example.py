@@ -1,4 +1,4 @@
-"""An instance of any component: its defaults, or what the example in its docstring says."""
+"""An instance of any component: with its defaults, or from the example in its docstring."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ebmkit.registry.registry import Registry
 
 
 def instance(cls: type[Component], registry: Registry | None = None) -> Component:
-    """The component with all its defaults; where a parameter has none, as in its example."""
+    """The component with its defaults, or if a parameter has none, as in its example."""
     required = [
         field.name
         for field in dataclasses.fields(cls)  # type: ignore[arg-type]  # every component is a dataclass
@@ -27,24 +27,24 @@ def instance(cls: type[Component], registry: Registry | None = None) -> Componen
 
 
 def from_example(cls: type[Component], registry: Registry | None = None) -> Component:
-    """The component as the example in its docstring writes it, checked as a spec is."""
+    """The component as written in the example of its docstring, checked like a spec."""
     parameters = _uses(example_fragment(cls), cls.component_name)
     if parameters is None:
-        raise ValueError(f"{cls.__qualname__}: its example uses no '{cls.component_name}'")
+        raise ValueError(f"{cls.__qualname__}: its example must use '{cls.component_name}'")
     return _Maker(registry or Registry(Plugins())).make(cls, parameters)
 
 
 def example_fragment(cls: type[Component]) -> dict[str, Any]:
-    """The line behind `Example:` as plain data: one section of a spec."""
+    """The line after `Example:` as plain data: one section of a spec."""
     found = re.search(r"^Example: (.+)$", inspect.getdoc(cls) or "", re.MULTILINE)
     if found is None:
-        raise ValueError(f"{cls.__qualname__}: its docstring has no line 'Example: ...'")
+        raise ValueError(f"{cls.__qualname__}: its docstring needs a line 'Example: ...'")
     fragment: dict[str, Any] = YAML(typ="safe").load(found[1])
     return fragment
 
 
 def _uses(node: Any, name: str) -> dict[str, Any] | None:
-    """The parameters that stand beside `use: name`, anywhere inside. A plugin's name has its namespace in front."""
+    """The parameters next to `use: name`, at any depth. The name of a plugin component starts with its namespace."""
     if isinstance(node, str):
         return {} if node.rpartition(".")[2] == name else None
     if isinstance(node, dict) and str(node.get("use")).rpartition(".")[2] == name:
@@ -54,7 +54,7 @@ def _uses(node: Any, name: str) -> dict[str, Any] | None:
 
 
 class _Maker:
-    """What pydantic calls back to where an annotation names a kind, as it does when a spec is checked."""
+    """Called by pydantic if an annotation names a kind, as when a spec is checked."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry

@@ -1,4 +1,4 @@
-"""What a law is: a function that raises when a component breaks it."""
+"""The interface of a law: a function that raises if a component breaks it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from unittest import SkipTest
 if TYPE_CHECKING:
     from ebmkit.testing.case import Case
 
-#: `law(component, case)`. Its name is the law's name, its docstring the law in one sentence.
+#: `law(component, case)`. The name of the function is that of the law, its docstring states it in one sentence.
 Law: TypeAlias = Callable[[Any, "Case"], None]
 
 
 class Inapplicable(SkipTest):
-    """The law says nothing about this component in this case, and why. To pytest and unittest it is a skipped test."""
+    """The law does not apply to this component in this case, and why. pytest and unittest count it as skipped."""
 
 
 def require(holds: object, seen: str) -> None:
-    """Raise what was seen instead. Who broke which law is added by whoever runs it."""
+    """Raise with what was observed instead. The caller adds component and law."""
     if not holds:
         raise AssertionError(seen)

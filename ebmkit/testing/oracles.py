@@ -1,4 +1,4 @@
-"""Independent ways to know the right answer: quadrature, finite differences, and tests of samples."""
+"""Independent reference results: quadrature, finite differences, and tests of samples."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from torch import Generator, Tensor
 from ebmkit.contracts.kinds import Event
 from ebmkit.testing.law import Inapplicable, require
 
-#: False-alarm probability of a statistical law, shared among its comparisons (Bonferroni). Seeds are fixed besides.
+#: False-alarm probability of a statistical law, divided among its comparisons (Bonferroni). Seeds are fixed as well.
 FALSE_ALARM = 1e-6
 
 DRAWS = 20_000
 
 #: The values of a unit, by space.
 VALUES = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}
-#: Units whose states are gone through one by one.
+#: Maximum number of units whose states are enumerated.
 FEW = 16
 
-#: How far half of the points of a rule may be off. All of them are off by the square of it, or less.
+#: Largest accepted error of a rule with half of its points. With all of them the error is at most its square.
 BELIEVED = 1e-5
 
 
@@ -34,10 +34,10 @@ def generator(seed: int) -> Generator:
 
 
 def require_slope(value: Callable[[], Tensor], at: Sequence[Tensor], slopes: Sequence[Tensor], what: str) -> None:
-    """The gradient `slopes` of `value()` in the tensors `at` fits central differences along three random directions.
+    """The gradient `slopes` of `value()` in the tensors `at` agrees with central differences along three directions.
 
-    Several widths are tried and the best one counts: wide ones are inexact, narrow ones round, and any may straddle
-    the bend of a relu.
+    Several widths are tried and the best one counts: wide ones have truncation errors, narrow ones rounding errors, and
+    any may contain the kink of a relu.
     """
     for seed in range(3):
         along = _direction(at, seed)
@@ -47,12 +47,12 @@ def require_slope(value: Callable[[], Tensor], at: Sequence[Tensor], slopes: Seq
         off = abs(best - claimed)
         require(
             off <= 1e-6 * (1 + abs(claimed)),
-            f"{what} is {claimed:.9g} along a direction where differences say {best:.9g}, off by {off:.3g}",
+            f"{what} is {claimed:.9g} along a direction, but differences give {best:.9g}, off by {off:.3g}",
         )
 
 
 def _direction(at: Sequence[Tensor], seed: int) -> list[Tensor]:
-    """A random vector of length one, in the shapes of some tensors."""
+    """A random unit vector, in the shapes of some tensors."""
     rng = generator(seed)
     along = [torch.randn(tensor.shape, generator=rng, dtype=tensor.dtype) for tensor in at]
     length = math.sqrt(sum(float(way.square().sum()) for way in along))
@@ -66,7 +66,7 @@ def _difference(value: Callable[[], Tensor], at: Sequence[Tensor], along: Sequen
     for sign in (1, -1):
         for tensor, origin, way in zip(at, kept, along, strict=True):
             tensor.copy_(origin + sign * width * way)
-        with torch.enable_grad():  # score matching differentiates inside
+        with torch.enable_grad():  # needed by losses with inner derivatives, such as score matching
             sides.append(float(value().detach()))
     for tensor, origin in zip(at, kept, strict=True):
         tensor.copy_(origin)
@@ -77,7 +77,7 @@ def _difference(value: Callable[[], Tensor], at: Sequence[Tensor], along: Sequen
 
 
 class Quadrature(NamedTuple):
-    """Points, their share of the mass, the log of the whole, and how far half of the points would be off."""
+    """Points, their shares of the mass, the log of the total, and the error with half of the points."""
 
     x: Tensor  # (N, *event)
     weights: Tensor  # (N,), summing to one
@@ -86,7 +86,7 @@ class Quadrature(NamedTuple):
 
     @property
     def believed(self) -> bool:
-        """Not if the error is too large, nor if it is not a number."""
+        """Whether the error is small enough; false for nan."""
         return self.error <= BELIEVED
 
     def mean(self, values: Tensor) -> Tensor:
@@ -99,14 +99,14 @@ class Quadrature(NamedTuple):
 def integrate(log_density: Callable[[Tensor], Tensor], event: Event) -> Quadrature:
     """The trapezoidal rule in one or two dimensions, in float64.
 
-    On a grid that is fine enough it is exact to rounding for smooth densities. The first grid is finest at zero and
-    reaches far, for densities that are narrow in one place and wide in another; the second is even around the mass. A
-    rule is believed when every second point a side would do.
+    On a sufficiently fine grid it is exact to rounding for smooth densities. The first grid is finest at zero and
+    extends far, for densities that are narrow in one place and wide in another; the second is evenly spaced around the
+    mass. A rule is accepted if every second point per side gives the same result.
     """
     dimension = math.prod(event)
     if dimension > 2:
         raise Inapplicable(f"{dimension} dimensions are too many for quadrature")
-    points = 20_000 if dimension == 1 else 1_000  # even, so that zero, where some densities are singular, is none
+    points = 20_000 if dimension == 1 else 1_000  # even, so that zero, where some densities are singular, is no point
     t = torch.linspace(-15, 15, points, dtype=torch.float64)
     uneven = 0.01 * t.sinh(), (0.01 * t.cosh()).log() + math.log(30 / (points - 1))
     found = _rule(log_density, event, [uneven] * dimension)
@@ -114,16 +114,16 @@ def integrate(log_density: Callable[[Tensor], Tensor], event: Event) -> Quadratu
         low, high = found.x.flatten(1)[found.weights > 1e-14 * found.weights.max()].aminmax(dim=0)
         found = _rule(log_density, event, [_even(*bounds, points) for bounds in zip(low, high, strict=True)])
     if not found.believed:
-        raise Inapplicable(f"no grid of {points} points a side integrates it")
+        raise Inapplicable(f"no grid of {points} points per side resolves it")
     return found
 
 
 @torch.no_grad()
 def enumerated(log_density: Callable[[Tensor], Tensor], event: Event, values: tuple[float, float]) -> Quadrature:
-    """All states of few units of two values, in float64, and their probabilities."""
+    """All states of a few two-valued units, in float64, and their probabilities."""
     units = math.prod(event)
     if units > FEW:
-        raise Inapplicable(f"{units} units have too many states to go through")
+        raise Inapplicable(f"{units} units have too many states to enumerate")
     x = torch.cartesian_prod(*[torch.tensor(values, dtype=torch.float64)] * units).view(-1, *event)
     log_p = log_density(x)
     return Quadrature(x, log_p.softmax(0), float(log_p.logsumexp(0)), 0.0)
@@ -160,13 +160,13 @@ def features(x: Tensor) -> Tensor:
 
 
 def require_means(values: Tensor, expected: Tensor, what: str, *, allowance: float = 0.0) -> None:
-    """The mean over the rows of independent `values` is `expected`, to within chance and an `allowance` for bias."""
+    """The mean over the rows of independent `values` equals `expected`, up to chance and an `allowance` for bias."""
     error = values.std(0) / math.sqrt(len(values))
     _require_close(values.mean(0) - expected, error, what, allowance)
 
 
 def require_same_law(x: Tensor, y: Tensor, what: str, *, allowance: float = 0.0) -> None:
-    """Two sets of independent values have the same means, to within chance and an `allowance` for bias."""
+    """Two sets of independent values have the same means, up to chance and an `allowance` for bias."""
     error = (x.var(0) / len(x) + y.var(0) / len(y)).sqrt()
     _require_close(x.mean(0) - y.mean(0), error, what, allowance)
 
@@ -178,5 +178,5 @@ def _require_close(off: Tensor, error: Tensor, what: str, allowance: float) -> N
     worst = int((off.abs() / most).argmax())
     require(
         bool((off.abs() <= most).all()),
-        f"{what} is off by {float(off[worst]):.4g}, where chance explains {float(most[worst]):.4g}",
+        f"{what} is off by {float(off[worst]):.4g}, but chance explains at most {float(most[worst]):.4g}",
     )

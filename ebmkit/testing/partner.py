@@ -1,4 +1,4 @@
-"""Somebody to work with: a model for a sampler or an objective, states for a model, data for whoever fits them."""
+"""Counterparts for tests: a model for a sampler or an objective, states for a model, data to fit."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from ebmkit.testing.setting import small_setting
 
 
 def gaussian(event: Event) -> Model:
-    """A Gaussian off the origin whose coordinates differ."""
+    """A Gaussian with a nonzero mean and different coordinates."""
     variances = torch.linspace(0.5, 1.5, math.prod(event), dtype=torch.float64)
     return Gaussian(mean=(0.5,) * len(variances), covariance=tuple(variances.tolist()), shape=event)
 
 
 def network(event: Event) -> Model:
-    """A small network, which has no symmetry that would hide a slip."""
+    """A small network without symmetries that could hide a mistake."""
     return MLP(hidden=(8,))
 
 
 def machine(event: Event, values: Values) -> Model:
-    """A Boltzmann machine whose units differ, and pull this way and that."""
+    """A Boltzmann machine with different units and interactions of both signs."""
     d, rng = math.prod(event), generator(8)
     upper = (torch.randn(d, d, generator=rng, dtype=torch.float64) / math.sqrt(d)).triu(1)
     biases = torch.linspace(-0.5, 1, d, dtype=torch.float64)
@@ -49,7 +49,7 @@ def machine(event: Event, values: Values) -> Model:
 
 
 def noised_networks(component: Sampler | Objective, event: Event) -> list[Model]:
-    """Under the noise that a component works with: a mixture whose score is exact, and both sorts of networks."""
+    """Models under the noise that a component works with: a mixture with an exact score, and both types of networks."""
     schedule = component.traits().schedule
     if schedule is None:
         return []
@@ -60,12 +60,12 @@ def noised_networks(component: Sampler | Objective, event: Event) -> list[Model]
 
 
 def model_for(component: Sampler | Objective, event: Event, partners: Sequence[Model] = ()) -> tuple[Model, Event]:
-    """A model that the component can work with, and the shape of its states: this one, unless it fixes another.
+    """A model that the component can work with, and the shape of its states: `event`, unless the model fixes another.
 
-    Samplers get the Gaussian, because it can be drawn from; objectives a network; both, where units are discrete, a
+    Samplers get the Gaussian, because it has exact draws; objectives a network; both, if units are discrete, a
     Boltzmann machine, of spins in most cases and of 0 and 1 in images. Under noise samplers get a mixture, objectives a
     network. Those that need more get the first registered model that offers it, or the first of their own plugin.
-    Before all of them come `partners`.
+    `partners` take precedence over all of these.
     """
     failed: list[str] = []
     for model in _candidates(component, event, partners, failed):
@@ -73,14 +73,14 @@ def model_for(component: Sampler | Objective, event: Event, partners: Sequence[M
         if _fits(component, model, fixed):
             return model, fixed
     needed = ", ".join(sorted(component.traits().needs))
-    reasons = "; ".join([f"no model that is registered or in its plugin offers {needed} as it needs it", *failed])
+    reasons = "; ".join([f"no registered model and none of its plugin offers {needed} as required", *failed])
     raise Inapplicable(f"{reasons}; pass one as partners=[...]")
 
 
 def _candidates(
     component: Sampler | Objective, event: Event, partners: Sequence[Model], failed: list[str]
 ) -> Iterator[Model]:
-    """Models in the order of preference. Reasons why one could not be made are added to `failed`."""
+    """Models in order of preference. The reasons why models could not be created are added to `failed`."""
     yield from partners
     first = [gaussian(event), network(event)]
     both: tuple[Values, Values] = ("binary", "spin") if len(event) > 1 else ("spin", "binary")
@@ -94,7 +94,7 @@ def _candidates(
         yield registered
     own, reasons = models_near(component)
     failed += reasons
-    # A law that needs exact draws can say something then.
+    # Laws that need exact draws are then applicable.
     yield from sorted(own, key=lambda model: "sample_exact" not in model.traits().offers)
 
 
@@ -122,7 +122,7 @@ def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = tor
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """torch initialises layers from its global generator: lend it a seed and put it back, as the engine does."""
+    """Seed torch's global generator, which initialises layers, and restore it afterwards, as the engine does."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield
@@ -130,7 +130,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Oracles are compared to many digits, so that constants have to be made with as many."""
+    """Set the default dtype: references are compared to many digits, so constants need that precision."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -148,11 +148,11 @@ def states(space: Space, n: int, event: Event, rng: Generator, dtype: torch.dtyp
         return 2 * bits - 1
     if space == "binary":
         return bits
-    raise Inapplicable(f"there are no states of space {space!r} to try it on yet")
+    raise Inapplicable(f"there are no test states of space {space!r} yet")
 
 
 def data(event: Event, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Two hundred correlated points off the origin, `(200, *event)`."""
+    """Two hundred correlated points with a nonzero mean, `(200, *event)`."""
     d, rng = math.prod(event), generator(0)
     mixing = torch.randn(d, d, generator=rng, dtype=dtype) / math.sqrt(d) + torch.eye(d, dtype=dtype)
     return (torch.randn(200, d, generator=rng, dtype=dtype) @ mixing + 0.5).view(-1, *event)

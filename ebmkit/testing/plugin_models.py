@@ -1,4 +1,4 @@
-"""The models that a plugin brings, as partners for its other components."""
+"""The models of a plugin, as partners for its other components."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ebmkit.testing.example import instance
 
 
 def models_near(component: Component) -> tuple[list[Model], list[str]]:
-    """An instance of each model of the plugin that a component is from, and why others could not be made.
+    """An instance of each model of the component's plugin, and the reasons why others could not be created.
 
-    These are the models of its module first, then those of the packages around it, then those of every module of the
-    same top-level package that has been imported.
+    These are the models of its module first, then those of the enclosing packages, then those of all imported modules
+    of the same top-level package.
     """
     made: dict[type[Model], Model] = {}
     failed: dict[type[Model], str] = {}
@@ -21,9 +21,9 @@ def models_near(component: Component) -> tuple[list[Model], list[str]]:
             continue
         try:
             model = instance(cls)
-        except Exception as error:  # whatever a plugin raises: another model may do
+        except Exception as error:  # a plugin may raise anything; another model may fit
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            failed[cls] = f"model '{cls.component_name}' of its plugin cannot be made from its example ({reason})"
+            failed[cls] = f"model '{cls.component_name}' of its plugin cannot be created from its example ({reason})"
         else:
             assert isinstance(model, Model)
             made[cls] = model

@@ -1,4 +1,4 @@
-"""A setting for modules that are tried without a run."""
+"""A setting for testing modules without a run."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def small_setting(
     data: Tensor | None = None,
     labels: Tensor | None = None,
 ) -> Setting:
-    """What `prepare` is given, with a generator of its own."""
+    """The argument of `prepare`, with a new generator."""
     return Setting(event, space, model, generator(0), data, labels)

@@ -1,4 +1,4 @@
-"""A component before a law."""
+"""Testing a component against laws."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from ebmkit.testing.laws import laws_of, own_laws_of
 
 
 class Broken(AssertionError):
-    """A component that breaks a law: which one, where, and what was seen."""
+    """A component breaks a law: which one, where, and what was observed."""
 
 
 class Unexamined(Broken):
-    """A component to which no law of its kind could be applied, and why."""
+    """No law of its kind could be applied to a component, with the reasons."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One component before one law, in every case that it takes, or in some of them."""
+    """A test of one component against one law, in all cases that apply, or in some of them."""
 
     component: Component
     law: Law
-    #: In how many cases at most, of those that the law says something about. Which ones is the same every time, and
-    #: differs from trial to trial. None: in all.
+    #: Maximum number of cases, among those that the law applies to. The choice is the same every time, and differs
+    #: between trials. None: all cases.
     most: int | None = None
-    #: Models to try it with, before those that are found.
+    #: Models to test it with, preferred to those that are found.
     partners: tuple[Model, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.component.component_kind}/{self.component.component_name}/{self.law.__name__}"
 
     def run(self) -> None:
-        """Raises `Broken`, or `Inapplicable` when the law says nothing about the component in any case."""
+        """Raises `Broken`, or `Inapplicable` if the law applies to the component in no case."""
         reasons: list[str] = []
         cases = self._cases()
         for tried, case in enumerate(cases):
@@ -51,17 +51,17 @@ class Trial:
             try:
                 with torch.random.fork_rng(devices=[]):
                     self.law(self.component, case)
-            except (Inapplicable, EnvironmentLacks) as reason:  # a GPU, or a package that is optional
+            except (Inapplicable, EnvironmentLacks) as reason:  # a GPU, or an optional package
                 reasons.append(str(reason))
             except Exception as error:
                 seen = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
                 who = f"{self.component.component_kind} '{self.component.component_name}'"
                 raise Broken(f"{who} breaks '{self.law.__name__}'{case}: {seen}. {self._sentence()}") from error
         if len(reasons) == len(cases):
-            raise Inapplicable("; ".join(dict.fromkeys(reasons)) or "it takes no shape that there is a case for")
+            raise Inapplicable("; ".join(dict.fromkeys(reasons)) or "it takes none of the test shapes")
 
     def _cases(self) -> list[Case]:
-        """Those of the component. Where they are not all tried, another one comes first for another law."""
+        """The cases of the component. If not all are tested, the order depends on the law."""
         cases = cases_of(self.component, self.partners)
         if self.most is None or not cases:
             return cases
@@ -69,18 +69,18 @@ class Trial:
         return cases[first:] + cases[:first]
 
     def _sentence(self) -> str:
-        """The law itself: the first paragraph of its docstring."""
+        """The statement of the law: the first paragraph of its docstring."""
         return "The law: " + " ".join((inspect.getdoc(self.law) or "").partition("\n\n")[0].split())
 
 
 def trials(
     components: Iterable[Component | type[Component]], *, most: int | None = None, partners: Iterable[Model] = ()
 ) -> list[Trial]:
-    """Each component before each law of its kind. Classes stand for their defaults, or for their example.
+    """A trial of each component for each law of its kind. Classes are instantiated by their defaults or their example.
 
-    With `most` each law is tried in that number of cases, which differ from law to law: quicker, and nearly as strict.
-    A sampler or an objective works with the first model that has the abilities it needs: of `partners`, of ebmkit, of
-    the plugins that are loaded, and of the module and package that it is defined in.
+    With `most` each law is tested in that number of cases, which differ between laws: faster, and nearly as strict. A
+    sampler or an objective works with the first model that has the abilities it needs: of `partners`, of ebmkit, of the
+    loaded plugins, and of the module and package that defines it.
 
     For pytest:
 
@@ -95,7 +95,7 @@ def trials(
 
 @dataclass(frozen=True)
 class Report:
-    """How a component stood before the laws of its kind, by the names of the laws."""
+    """The results of the laws for a component, by the names of the laws."""
 
     obeyed: list[str]
     broken: dict[str, str]
@@ -103,7 +103,7 @@ class Report:
 
 
 def examine(component: Component | type[Component], *, partners: Iterable[Model] = ()) -> Report:
-    """Try a component before every law of its kind, and say how it went. For `partners` see `trials`."""
+    """Test a component against every law of its kind, and report the results. For `partners` see `trials`."""
     report = Report([], {}, {})
     for trial in trials([component], partners=partners):
         name = trial.law.__name__
@@ -120,7 +120,7 @@ def examine(component: Component | type[Component], *, partners: Iterable[Model]
 
 def check_component(component: Component | type[Component], *, partners: Iterable[Model] = ()) -> Report:
     """As `examine`, but raise `Broken` with every law that the component breaks, and `Unexamined` with the reasons if
-    no law of its kind could be applied: the laws of every component alone prove nothing."""
+    no law of its kind could be applied: the laws of all components are not sufficient."""
     report = examine(component, partners=partners)
     if report.broken:
         raise Broken("\n".join(report.broken.values()))

@@ -1,4 +1,4 @@
-"""Watches over what a call must leave alone."""
+"""Checks that a call leaves its surroundings unchanged."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ebmkit.testing.law import require
 
 @contextmanager
 def no_global_randomness(*, torch_too: bool = True) -> Iterator[None]:
-    """The global generators of torch, Python and numpy stand afterwards where they stood before."""
+    """Check that the global generators of torch, Python and numpy are unchanged afterwards."""
     ours, python, numpy = torch.default_generator.get_state(), random.getstate(), _numpy_state()
     yield
-    require(random.getstate() == python, "Python's global generator `random` moved")
-    require(_numpy_state() == numpy, "numpy's global generator moved")
+    require(random.getstate() == python, "Python's global generator `random` was used")
+    require(_numpy_state() == numpy, "numpy's global generator was used")
     if torch_too:
-        require(torch.equal(torch.default_generator.get_state(), ours), "torch's global generator moved")
+        require(torch.equal(torch.default_generator.get_state(), ours), "torch's global generator was used")
 
 
 def _numpy_state() -> tuple[bytes, int]:
@@ -31,7 +31,7 @@ def _numpy_state() -> tuple[bytes, int]:
 
 @contextmanager
 def unchanged(module: nn.Module, *, buffers: bool = True) -> Iterator[None]:
-    """Parameters, buffers, gradients, `requires_grad` and modes are afterwards what they were before."""
+    """Check that parameters, buffers, gradients, `requires_grad` and modes are unchanged afterwards."""
     before = _state(module)
     yield
     after = _state(module)
@@ -39,8 +39,8 @@ def unchanged(module: nn.Module, *, buffers: bool = True) -> Iterator[None]:
     for name, (value, settings) in before.items():
         if not buffers and name.startswith("buffer"):
             continue
-        require(after[name][1] == settings, f"{name} was {settings} and became {after[name][1]}")
-        require(same_bits(after[name][0], value), f"{name} moved by {_distance(after[name][0], value):.3g}")
+        require(after[name][1] == settings, f"{name} changed from {settings} to {after[name][1]}")
+        require(same_bits(after[name][0], value), f"{name} changed by {_distance(after[name][0], value):.3g}")
 
 
 def _state(module: nn.Module) -> dict[str, tuple[Tensor | None, str]]:
@@ -58,22 +58,22 @@ def _state(module: nn.Module) -> dict[str, tuple[Tensor | None, str]]:
 
 @contextmanager
 def unmoved(*tensors: Tensor) -> Iterator[None]:
-    """The numbers in some tensors are afterwards what they were before."""
+    """Check that the numbers in some tensors are unchanged afterwards."""
     before = [tensor.detach().clone() for tensor in tensors]
     yield
     for tensor, value in zip(tensors, before, strict=True):
-        require(same_bits(tensor, value), f"a tensor that was handed in moved by {_distance(tensor, value):.3g}")
+        require(same_bits(tensor, value), f"a tensor that was passed changed by {_distance(tensor, value):.3g}")
 
 
 def same_bits(a: Tensor | None, b: Tensor | None) -> bool:
-    """Equal to the last bit, where two numbers that are not finite are equal too."""
+    """Equal to the last bit, where two non-finite numbers are equal too."""
     if a is None or b is None:
         return a is b
     return a.dtype == b.dtype and a.shape == b.shape and bool(torch.eq(a, b).logical_or(a.isnan() & b.isnan()).all())
 
 
 def require_same_bits(a: Tensor, b: Tensor, what: str) -> None:
-    """Raise with the largest difference."""
+    """Raise with the largest difference unless they are equal to the last bit."""
     require(same_bits(a, b), f"{what} differ by up to {_distance(a, b):.3g}")
 
 

@@ -1,4 +1,4 @@
-"""A small run, for metrics to look at."""
+"""A small run, for testing metrics."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Section: TypeAlias = dict[str, Any]
 
 
 def small_plans(metric: Metric, event: Event) -> list[Plan]:
-    """Small experiments that a metric can look at, with points of a mixture of two Gaussians or of a Boltzmann machine.
+    """Small experiments for a metric, with points of a mixture of two Gaussians or of a Boltzmann machine.
 
-    The model is the same mixture or machine, with chains that report what the metric reads; or that mixture under
-    noise, or a score network. A metric of samples looks at the first of them that it does not refuse. One that asks
-    the model itself looks at all.
+    The model is the same mixture or machine, with chains that report what the metric needs; or that mixture under
+    noise, or a score network. A metric of samples uses the first of them that it does not refuse. One that evaluates
+    the model itself uses all.
     """
     plans: list[Plan] = []
     reasons: list[str] = []
@@ -49,7 +49,7 @@ def small_plans(metric: Metric, event: Event) -> list[Plan]:
 
 
 def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) -> RunView:
-    """The experiment, as a metric sees it."""
+    """The experiment as seen by a metric."""
     threads = torch.get_num_threads()
     parts = build(plan)
     torch.set_num_threads(threads)
@@ -60,13 +60,13 @@ def small_run(metric: Metric, plan: Plan, gpu: PretendedDevice | None = None) ->
         parts, streams = _moved(parts, gpu), _PretendedStreams(0, gpu)
     view = assemble(plan, parts, streams=streams)
     for step, loss in enumerate((3.0, 2.0, 1.0, 1.5)):
-        view.history.record(step, {"loss": loss})  # as of a training, for metrics that look back at it
+        view.history.record(step, {"loss": loss})  # as if trained, for metrics that read the loss
     view.rng = generator(3) if gpu is None else gpu.generator(3)
     return view
 
 
 def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Section]]:
-    """Models, samplers for them, and what the data are drawn from."""
+    """Models, samplers for them, and the distributions of the data."""
     d, shape = math.prod(event), list(event)
     mixture = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": shape}
     if "real" not in metric.traits().spaces:
@@ -75,7 +75,7 @@ def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Sect
     model = {"use": "classifier", "classes": 2, "hidden": [8]} if "logits" in metric.traits().needs else mixture
     walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
     plain = (model, walk if "acceptance" in metric.traits().traces else drift, mixture)
-    if metric.traits().needs & {"energy", "chains"}:  # which models under noise have one of for each level, or none of
+    if metric.traits().needs & {"energy", "chains"}:  # no models under noise: their energy depends on the level
         return [plain]
     vp, sigmas = {"use": "vp"}, {"use": "geometric", "sigma_max": 5.0, "sigma_min": 0.1, "count": 5}
     noised, network = {**mixture, "use": "noised_mixture", "schedule": vp}, {"use": "mlp_score", "schedule": sigmas}
@@ -99,7 +99,7 @@ def _plan(metric: Metric, model: Section, sampler: Section, truth: Section) -> P
 
 
 def _refusal(metric: Metric, event: Event, plan: Plan) -> str | None:
-    """Why a metric cannot look at a plan."""
+    """Why a metric cannot be used with a plan."""
     model, sampler = plan.spec.model, plan.spec.chain_sampler
     assert sampler is not None
     if lacking := sorted(metric.traits().needs - OF_THE_RUN - model.traits().offers):
@@ -110,7 +110,7 @@ def _refusal(metric: Metric, event: Event, plan: Plan) -> str | None:
 
 
 def _labelled(parts: Parts) -> Parts:
-    """By the sign of the first coordinate."""
+    """With labels by the sign of the first coordinate."""
     assert parts.train is not None
     assert parts.test is not None
     train, test = ((points.flatten(1)[:, 0] > 0).long() for points in (parts.train, parts.test))

@@ -15,7 +15,7 @@ ROOMS = (
     *("errors", "contracts", "storage", "diagnostics", "chains", "maths", "language", "report", "suggest", "cli"),
     *("components/data", "components/models", "components/samplers"),
     *("components/objectives", "components/metrics", "components/schedules", "components/bregman"),
-    *("components/features", "components/optimizers", "components/trackers"),
+    *("components/features", "components/optimizers", "components/trackers", "testing"),
 )
 #: Files of these rooms that wait for their turn.
 NOT_YET = {"ebmkit/language/check.py"}

@@ -71,7 +71,9 @@ def test_an_example_is_checked_as_a_spec_is():
         instance(Negative)
 
 
-@pytest.mark.parametrize(("cls", "says"), [(WithoutExample, "no line 'Example"), (Misleading, "uses no 'misleading'")])
+@pytest.mark.parametrize(
+    ("cls", "says"), [(WithoutExample, "needs a line 'Example"), (Misleading, "must use 'misleading'")]
+)
 def test_what_cannot_be_made_is_told(cls, says):
     with pytest.raises(ValueError, match=says):
         instance(cls)
@@ -93,7 +95,7 @@ def test_a_law_is_tried_on_the_shapes_that_fit(made, events):
 
 
 def test_data_whose_file_is_missing_are_skipped_by_name():
-    with pytest.raises(Inapplicable, match=r"'nowhere\.csv' that it reads is not here"):
+    with pytest.raises(Inapplicable, match=r"'nowhere\.csv' that it reads is missing"):
         Trial(Csv(path="nowhere.csv"), is_a_value).run()
 
 
@@ -116,5 +118,5 @@ def test_a_partner_offers_what_is_needed():
     model, event = model_for(Demanding(), (10,))
     assert (model.component_name, event) == ("gaussian", (10,))
     Demanding.needs = frozenset({"wings"})
-    with pytest.raises(Inapplicable, match="no model that is registered or in its plugin offers wings"):
+    with pytest.raises(Inapplicable, match="no registered model and none of its plugin offers wings"):
         model_for(Demanding(), (2,))

@@ -150,7 +150,7 @@ def test_a_component_that_no_law_of_its_kind_speaks_of_is_no_success():
 @pytest.mark.parametrize("plugin", ["module"], indirect=True)
 def test_a_model_that_cannot_be_made_is_named(plugin, monkeypatch):
     monkeypatch.delattr(plugin, "Known")
-    with pytest.raises(Unexamined, match=r"model 'no_example' of its plugin cannot be made from its example"):
+    with pytest.raises(Unexamined, match=r"model 'no_example' of its plugin cannot be created from its example"):
         check_component(plugin.Direct)
     wide = plugin.NoExample(width=2.0)
     with pytest.raises(Unexamined, match=r"pass one as partners=\[...\]"):

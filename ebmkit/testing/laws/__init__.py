@@ -17,5 +17,5 @@ def laws_of(kind: str) -> tuple[Law, ...]:
 def own_laws_of(kind: str) -> tuple[Law, ...]:
     """The laws of a kind without those of every component."""
     file = f"ebmkit.testing.laws.{kind}"
-    of_kind: tuple[Law, ...] = import_module(file).LAWS if find_spec(file) else ()  # a kind may be new
+    of_kind: tuple[Law, ...] = import_module(file).LAWS if find_spec(file) else ()  # a new kind may have none
     return of_kind

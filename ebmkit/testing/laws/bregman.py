@@ -25,7 +25,7 @@ def _slopes(generator: Bregman, log_u: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def works_elementwise(generator: Bregman, case: Case) -> None:
-    """psi, S0 and S1 keep shape and dtype, of no numbers as well as of many, and treat each apart."""
+    """psi, S0 and S1 keep shape and dtype, also of empty tensors, and act on each element independently."""
     for dtype in (torch.float32, torch.float64):
         for shape in ((0,), (1,), (3, 5)):
             log_u = torch.linspace(-2, 2, 15, dtype=dtype)[: torch.Size(shape).numel()].view(shape)
@@ -34,7 +34,7 @@ def works_elementwise(generator: Bregman, case: Case) -> None:
                 require((found.shape, found.dtype) == (log_u.shape, dtype), seen)
                 alone = [_all(generator, one.view(1))[name] for one in log_u.flatten()]
                 off = float((found.flatten() - torch.cat([found.new_empty(0), *alone])).abs().max()) if alone else 0.0
-                require(off <= 1e-5, f"{name} of a number is {off:.3g} apart when it is alone")
+                require(off <= 1e-5, f"{name} of a number differs by {off:.3g} when it is alone")
 
 
 def _all(generator: Bregman, log_u: Tensor) -> dict[str, Tensor]:
@@ -42,28 +42,28 @@ def _all(generator: Bregman, log_u: Tensor) -> dict[str, Tensor]:
 
 
 def is_strictly_convex(generator: Bregman, case: Case) -> None:
-    """psi'' > 0: S1 = psi' grows with the ratio."""
+    """psi'' > 0: S1 = psi' increases with the ratio."""
     log_u = _log_ratios()
     least = float(_slopes(generator, log_u)[1].min())
-    require(least > 0, f"dS1 / d log u falls to {least:.3g}")
+    require(least > 0, f"dS1 / d log u is as low as {least:.3g}")
     u = log_u.exp()
     chord = (generator.psi(u[:-1]) + generator.psi(u[1:])) / 2 - generator.psi((u[:-1] + u[1:]) / 2)
-    require(bool((chord > 0).all()), f"psi lies {float(-chord.min()):.3g} above a chord of its own")
+    require(bool((chord > 0).all()), f"psi is {float(-chord.min()):.3g} above one of its chords")
 
 
 def has_the_forms_of_psi(generator: Bregman, case: Case) -> None:
-    """S0 and S1 are u psi' - psi and psi', as autograd finds them from psi."""
+    """S0 and S1 equal u psi' - psi and psi', computed from psi by autograd."""
     log_u = _log_ratios()
     for name, given, derived in (
         ("S0", generator.s0(log_u), Bregman.s0(generator, log_u)),
         ("S1", generator.s1(log_u), Bregman.s1(generator, log_u)),
     ):
         off = float(((given - derived).abs() / (1 + derived.abs())).max())
-        require(off <= 1e-7, f"{name} is off by {off:.3g} from what psi gives")
+        require(off <= 1e-7, f"{name} differs by {off:.3g} from the value computed from psi")
 
 
 def has_slopes_in_proportion(generator: Bregman, case: Case) -> None:
-    """dS0 = u dS1, which makes the true ratio the minimum."""
+    """dS0 = u dS1, so that the true ratio is the minimum."""
     log_u = _log_ratios()
     of_s0, of_s1 = _slopes(generator, log_u)
     off = float(((of_s0 - log_u.exp() * of_s1).abs() / (1 + of_s0.abs())).max())
@@ -71,7 +71,7 @@ def has_slopes_in_proportion(generator: Bregman, case: Case) -> None:
 
 
 def has_the_gradient_of_differences(generator: Bregman, case: Case) -> None:
-    """The gradients of S0 and S1 in log u fit finite differences."""
+    """The gradients of S0 and S1 with respect to log u agree with finite differences."""
     log_u = torch.linspace(-2, 2, 9, dtype=torch.float64)
     of_s0, of_s1 = _slopes(generator, log_u)
     require_slope(lambda: generator.s0(log_u).sum(), [log_u], [of_s0], "dS0 / d log u")
@@ -86,7 +86,7 @@ def stays_finite_far_out(generator: Bregman, case: Case) -> None:
 
 
 def runs_on_the_device(generator: Bregman, case: Case) -> None:
-    """On another device S0 and S1 and their gradients work, and nothing makes the host wait."""
+    """On another device S0 and S1 and their gradients work, without host synchronisation."""
     with pretended_device() as gpu:
         log_u = _log_ratios(torch.float32).to(gpu.device)
         with gpu.watched() as seen:

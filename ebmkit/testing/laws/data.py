@@ -20,7 +20,7 @@ def _load(data: Data, split: Split) -> Dataset:
 
 
 def loads_what_it_announces(data: Data, case: Case) -> None:
-    """Both splits hold finite points of the shape and space that it announces, on the CPU, and a label each if any."""
+    """Both splits contain finite points of the announced shape and space, on the CPU, and one label each if any."""
     values = {"binary": {0.0, 1.0}, "spin": {-1.0, 1.0}}.get(data.traits().space)
     for split in SPLITS:
         x, y = _load(data, split)
@@ -29,23 +29,23 @@ def loads_what_it_announces(data: Data, case: Case) -> None:
         require(x.device.type == "cpu", f"points are on {x.device}")
         require(x.is_floating_point() or data.traits().space != "real", f"real points are {x.dtype}")
         require(bool(x.isfinite().all()), f"{int((~x.isfinite()).sum())} numbers are not finite")
-        strange = set(x.flatten().tolist()) - values if values else set()
-        require(not strange, f"{data.traits().space} points have values {sorted(strange)[:3]}")
+        unexpected = set(x.flatten().tolist()) - values if values else set()
+        require(not unexpected, f"{data.traits().space} points have values {sorted(unexpected)[:3]}")
         if y is not None:
             require(y.shape == x.shape[:1], f"{len(x)} points have labels of shape {tuple(y.shape)}")
 
 
 def makes_float32_by_default(data: Data, case: Case) -> None:
-    """Points that are made here, and not read from a file, have torch's default dtype."""
+    """Generated points, as opposed to points read from a file, have torch's default dtype."""
     if data.files():
         raise Inapplicable("its dtype is that of its file")
     with default_dtype(torch.float32):
         found = _load(data, "train").x.dtype
-    require(found == torch.float32, f"points are {found} where float32 is the default")
+    require(found == torch.float32, f"points are {found}, but the default is float32")
 
 
 def is_deterministic(data: Data, case: Case) -> None:
-    """The same generator loads the same points to the last bit, and no global randomness plays a part."""
+    """The same generator loads the same points to the last bit, without using global randomness."""
     for split in SPLITS:
         with no_global_randomness():
             one = _load(data, split)

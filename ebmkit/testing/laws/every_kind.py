@@ -1,4 +1,4 @@
-"""The laws of every component, whatever its kind."""
+"""The laws of all components, of any kind."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ebmkit.testing.law import Law, require
 
 
 def is_a_value(component: Component, case: Case) -> None:
-    """Two components with the same parameters are equal, hash alike, and cannot be changed."""
+    """Two components with the same parameters are equal, have the same hash, and are immutable."""
     twin = copy.copy(component)
     require(component == twin, "a copy is not equal to it")
-    require(hash(component) == hash(twin), "a copy has another hash")
+    require(hash(component) == hash(twin), "a copy has a different hash")
     try:
-        setattr(component, "anything", 1)  # noqa: B010, what is forbidden has to be tried
+        setattr(component, "anything", 1)  # noqa: B010, the forbidden assignment is the test
     except dataclasses.FrozenInstanceError:
         return
     raise AssertionError("an attribute could be set")
 
 
 def has_readable_annotations(component: Component, case: Case) -> None:
-    """The annotations of its parameters can be evaluated, or no spec could be checked against them."""
+    """The annotations of its parameters can be evaluated, which the check of a spec requires."""
     hints = typing.get_type_hints(type(component), include_extras=True)
     missing = {field.name for field in dataclasses.fields(component)} - hints.keys()  # type: ignore[arg-type]
     require(not missing, f"{', '.join(sorted(missing))} has no annotation")

@@ -23,18 +23,18 @@ def _starts(init: Init, case: Case, dtype: torch.dtype = torch.float64, seed: in
 
 
 def _batch(init: Init, case: Case, dtype: torch.dtype = torch.float64, *, full: bool = False) -> Tensor:
-    """A data batch of seven rows, or of as many as there can be chains."""
+    """A data batch of seven rows, or of the maximum number of chains."""
     most = init.capacity() or 7
     return torch.randn(most if full else min(7, most), *case.event, generator=generator(1), dtype=dtype)
 
 
 def _ended(x: Tensor) -> Tensor:
-    """Where chains might end that began at x."""
+    """Possible end points of chains started at x."""
     return 0.5 * x + 1
 
 
 def draws_like_the_batch(init: Init, case: Case) -> None:
-    """A draw has as many rows as the batch and its shape, dtype and device, and is finite."""
+    """A draw has the number of rows, shape, dtype and device of the batch, and is finite."""
     single, double = torch.float32, torch.float64
     for own, dtype in ((single, single), (single, double), (double, single), (double, double)):
         starts, batch = _starts(init, case, own), _batch(init, case, dtype)
@@ -53,7 +53,7 @@ def is_deterministic(init: Init, case: Case) -> None:
 
 
 def uses_no_global_randomness(init: Init, case: Case) -> None:
-    """All randomness of draws comes from the generator that is handed in."""
+    """All randomness of draws comes from the generator that is passed."""
     starts, batch = _starts(init, case), _batch(init, case)
     with no_global_randomness():
         starts.keep(_ended(starts.draw(batch, generator(2))))
@@ -61,14 +61,14 @@ def uses_no_global_randomness(init: Init, case: Case) -> None:
 
 
 def leaves_the_batch_alone(init: Init, case: Case) -> None:
-    """The batch is not written to, not even by a chain that moves its start in place."""
+    """The batch is not modified, not even by a chain that changes its start in place."""
     starts, batch = _starts(init, case), _batch(init, case)
     with unmoved(batch):
         starts.draw(batch, generator(2)).add_(1)
 
 
 def remembers_in_its_buffers_alone(init: Init, case: Case) -> None:
-    """Starts with the saved state of others draw what these would draw, to the last bit."""
+    """Starts that load the saved state of others produce the same draws, to the last bit."""
     one, two, batch = _starts(init, case), _starts(init, case, seed=1), _batch(init, case, full=True)
     rng = generator(2)
     for _ in range(2):
@@ -78,12 +78,12 @@ def remembers_in_its_buffers_alone(init: Init, case: Case) -> None:
 
 
 def holds_as_many_chains_as_it_says(init: Init, case: Case) -> None:
-    """As many chains as `capacity` says can be drawn at once, and one more is refused in words."""
+    """`capacity` chains can be drawn at once, and one more is refused with a message."""
     capacity = init.capacity()
     if capacity is None:
         raise Inapplicable("it takes any number of chains")
     starts, batch = _starts(init, case), _batch(init, case, full=True)
-    require(starts.capacity == capacity, f"the component says {capacity} chains, its module {starts.capacity}")
+    require(starts.capacity == capacity, f"the component states {capacity} chains, its module {starts.capacity}")
     starts.keep(starts.draw(batch, generator(2)))
     try:
         starts.draw(torch.cat([batch, batch[:1]]), generator(2))
@@ -93,7 +93,7 @@ def holds_as_many_chains_as_it_says(init: Init, case: Case) -> None:
 
 
 def runs_on_the_device(init: Init, case: Case) -> None:
-    """On another device draws are those of the CPU, and nothing makes the host wait."""
+    """On another device draws equal those on the CPU, without host synchronisation."""
     starts, batch = _starts(init, case, torch.float32), _batch(init, case, torch.float32)
     twin, rng = copy.deepcopy(starts), generator(2)
     starts.keep(_ended(starts.draw(batch, rng)))

@@ -15,12 +15,12 @@ from ebmkit.testing.law import Law, require
 from ebmkit.testing.untouched import no_global_randomness, unchanged, unmoved
 from ebmkit.testing.view import small_plans, small_run
 
-#: No more samples than there are data, and than one block of chains draws: how blocks are cut depends on the device.
+#: At most the number of data, and of chains in one block: the sizes of blocks depend on the device.
 SAMPLES = 150
 
 
 def _small(metric: Metric) -> Metric:
-    """The same of few samples, where their number is a parameter."""
+    """The same metric with few samples, if their number is a parameter."""
     if any(field.name == "samples" for field in dataclasses.fields(metric)):
         return dataclasses.replace(metric, samples=SAMPLES)  # type: ignore[call-arg]
     return metric
@@ -31,25 +31,25 @@ def _measured(metric: Metric, view: RunView) -> dict[str, float]:
 
 
 def measures_what_it_names(metric: Metric, case: Case) -> None:
-    """`measure` gives a finite float for each name in `results`, and for no other."""
+    """`measure` returns a finite float for each name in `results`, and for no other."""
     for plan in small_plans(metric, case.event):
         found, named = _measured(metric, small_run(metric, plan)), _small(metric).results()
-        require(tuple(found) == named, f"it measures {', '.join(found)}, and names {', '.join(named)}")
+        require(tuple(found) == named, f"it measures {', '.join(found)}, but names {', '.join(named)}")
         for name, value in found.items():
             require(type(value) is float and math.isfinite(value), f"'{name}' is {value!r}, a {type(value).__name__}")
 
 
 def is_deterministic(metric: Metric, case: Case) -> None:
-    """The same run and generator give the same numbers, and no global randomness plays a part."""
+    """The same run and generator give the same numbers, without using global randomness."""
     for plan in small_plans(metric, case.event):
         with no_global_randomness():
             one = _measured(metric, small_run(metric, plan))
         two = _measured(metric, small_run(metric, plan))
-        require(one == two, f"two looks at one run give {one} and {two}")
+        require(one == two, f"two measurements of one run give {one} and {two}")
 
 
 def leaves_the_run_alone(metric: Metric, case: Case) -> None:
-    """Looking changes no weight, buffer, mode or data point, and not the samples that other metrics share."""
+    """Measuring changes no weight, buffer, mode or data point, and not the samples shared with other metrics."""
     for plan in small_plans(metric, case.event):
         view = small_run(metric, plan)
         parts = view.parts
@@ -61,7 +61,7 @@ def leaves_the_run_alone(metric: Metric, case: Case) -> None:
 
 
 def runs_on_the_device(metric: Metric, case: Case) -> None:
-    """On another device the numbers are those of the CPU; the host may wait for them."""
+    """On another device the numbers equal those on the CPU; host synchronisation is allowed."""
     for plan in small_plans(metric, case.event):
         on_cpu = _measured(metric, small_run(metric, plan))
         with pretended_device() as gpu:

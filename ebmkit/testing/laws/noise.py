@@ -23,7 +23,7 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits, un
 
 
 class _Around(Density):
-    """Conditional noise around one point is a density like any other, and obeys the same laws."""
+    """Conditional noise around one point as a density, which must satisfy the same laws."""
 
     point: Tensor
 
@@ -40,7 +40,7 @@ class _Around(Density):
 
 
 def _density(noise: Noise, case: Case, dtype: torch.dtype = torch.float64, *, other: bool = False) -> Density:
-    """Fitted to data, or to `other` data, and acquainted with a model. Some take long to fit: each does it once."""
+    """Fitted to data, or to `other` data, and prepared with a model. Cached, because some take long to fit."""
     return copy.deepcopy(_fitted_once(noise, case, dtype, other))
 
 
@@ -59,7 +59,7 @@ _fitted_once = lru_cache(maxsize=8)(_fitted)
 
 def _normalised(noise: Noise, case: Case) -> Density:
     if "normalised" not in noise.traits().offers:
-        raise Inapplicable("its density is known up to a constant")
+        raise Inapplicable("its density is known only up to a constant")
     return _density(noise, case)
 
 
@@ -79,7 +79,7 @@ def gives_one_number_a_state(noise: Noise, case: Case) -> None:
 
 
 def keeps_the_dtype(noise: Noise, case: Case) -> None:
-    """A density in float64 computes in float64, one in float32 in float32, whatever it was built in."""
+    """A density in float64 computes in float64, one in float32 in float32, regardless of the dtype it was built in."""
     for dtype in (torch.float32, torch.float64):
         density = _density(noise, case, torch.float32).to(dtype)
         x = density.sample(3, generator(2))
@@ -88,12 +88,12 @@ def keeps_the_dtype(noise: Noise, case: Case) -> None:
 
 
 def treats_states_apart(noise: Noise, case: Case) -> None:
-    """log_prob of a state does not depend on which others are in the batch."""
+    """The log_prob of a state does not depend on the other states in the batch."""
     density, x = _density(noise, case), states("real", 7, case.event, generator(1))
     together, alone = density.log_prob(x), torch.cat([density.log_prob(row[None]) for row in x])
-    off = torch.where(together == alone, 0, together - alone)  # where there is no density both are -inf
+    off = torch.where(together == alone, 0, together - alone)  # outside the support both are -inf
     most = float(off.detach().abs().max())
-    require(most <= 1e-9, f"a state has a log_prob {most:.3g} apart when it is alone")
+    require(most <= 1e-9, f"the log_prob of a state differs by {most:.3g} when it is alone")
 
 
 def is_deterministic(noise: Noise, case: Case) -> None:
@@ -102,18 +102,18 @@ def is_deterministic(noise: Noise, case: Case) -> None:
     with no_global_randomness(), unchanged(one):
         x = one.sample(7, generator(2))
         one.log_prob(x)
-    require_same_bits(x, two.sample(7, generator(2)), "draws of two densities that were fitted alike")
+    require_same_bits(x, two.sample(7, generator(2)), "draws of two densities fitted to the same data")
 
 
 def leaves_the_data_alone(noise: Noise, case: Case) -> None:
-    """Fitting writes nothing to the data."""
+    """Fitting does not modify the data."""
     points = data(case.event)
     with unmoved(points), no_global_randomness(torch_too=False), seeded(0):
         noise.build(case.event, points)
 
 
 def is_saved_whole(noise: Noise, case: Case) -> None:
-    """A density with the state of another, which was fitted to other data, is that other to the last bit."""
+    """A density that loads the state of another, fitted to other data, equals that other to the last bit."""
     one = _density(noise, case)
     two = _density(noise, case, other=True)
     two.load_state_dict({name: tensor.clone() for name, tensor in one.state_dict().items()})
@@ -125,12 +125,12 @@ def is_saved_whole(noise: Noise, case: Case) -> None:
 def is_normalised(noise: Noise, case: Case) -> None:
     """exp(log_prob) integrates to one, in one and two dimensions."""
     exact = integrate(_normalised(noise, case).log_prob, case.event)
-    # What has edges is not integrated to the square of the error, as what is smooth.
+    # The error of the rule is not squared for densities with edges, as it is for smooth ones.
     require(abs(exact.log_z) <= BELIEVED, f"it integrates to {math.exp(exact.log_z):.9g}")
 
 
 def draws_from_its_density(noise: Noise, case: Case) -> None:
-    """Samples have the density that log_prob says, by the means of waves and of log_prob itself, at a rate of 1e-6."""
+    """Samples have the density log_prob, tested by means of waves and of log_prob itself, at a rate of 1e-6."""
     density = _normalised(noise, case)
     exact = integrate(density.log_prob, case.event)
     x = density.sample(DRAWS, generator(5))
@@ -141,7 +141,7 @@ def draws_from_its_density(noise: Noise, case: Case) -> None:
 
 
 def goes_row_by_row(noise: Noise, case: Case) -> None:
-    """Conditional noise has in each row the density and the draw of the point in that row."""
+    """Each row of conditional noise has the density and the draw of the point in that row."""
     around = _density(noise, case)
     if not isinstance(around, _Around):
         raise Inapplicable("it does not depend on a point")
@@ -149,32 +149,32 @@ def goes_row_by_row(noise: Noise, case: Case) -> None:
     conditional = around.conditional
     alone = torch.cat([conditional.log_prob(b[None], a[None]) for a, b in zip(x, y, strict=True)])
     off = float((conditional.log_prob(y, x) - alone).detach().abs().max())
-    require(off <= 1e-9, f"a row has a log_prob {off:.3g} apart when it is alone")
+    require(off <= 1e-9, f"the log_prob of a row differs by {off:.3g} when it is alone")
     given = 1e3 * torch.arange(7, dtype=x.dtype).view(-1, *[1] * len(case.event)).expand_as(x)
     drawn = conditional.sample(given, generator(3)).flatten(1).mean(1)
     require(bool((drawn.diff() > 500).all()), f"points a thousand apart have draws at {drawn.tolist()}")
 
 
 def can_be_moved(noise: Noise, case: Case) -> None:
-    """If it says that it can learn, gradients flow through `sample` and `log_prob` into all its parameters, and fit
-    finite differences; if it does not, it has nothing to learn."""
+    """If it is `learnable`, gradients flow through `sample` and `log_prob` into all its parameters, and agree with
+    finite differences; otherwise it has no trainable parameters."""
     density = _density(noise, case)
-    learnt = [parameter for parameter in density.parameters() if parameter.requires_grad]
-    require(bool(learnt) == ("learnable" in noise.traits().offers), f"it has {len(learnt)} tensors that are learnt")
-    if not learnt:
+    trained = [parameter for parameter in density.parameters() if parameter.requires_grad]
+    require(bool(trained) == ("learnable" in noise.traits().offers), f"it has {len(trained)} trainable tensors")
+    if not trained:
         return
 
     def value() -> Tensor:
         x = density.sample(7, generator(2))
         return (density.log_prob(x) + features(x).sum(1)).mean() - density.log_prob(data(case.event)).mean()
 
-    slopes = torch.autograd.grad(value(), learnt, allow_unused=True)
-    require(all(slope is not None for slope in slopes), "no gradient reaches some of them")
-    require_slope(value, learnt, list(slopes), "the gradient of a function of draws")
+    slopes = torch.autograd.grad(value(), trained, allow_unused=True)
+    require(all(slope is not None for slope in slopes), "some parameters receive no gradient")
+    require_slope(value, trained, list(slopes), "the gradient of a function of draws")
 
 
 def runs_on_the_device(noise: Noise, case: Case) -> None:
-    """On another device draws and densities are those of the CPU, and nothing makes the host wait."""
+    """On another device draws and densities equal those on the CPU, without host synchronisation."""
     density = _density(noise, case, torch.float32)
     on_cpu = density.log_prob(density.sample(7, generator(2))).detach()
     with pretended_device() as gpu:

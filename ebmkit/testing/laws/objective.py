@@ -22,7 +22,7 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits, un
 
 
 class _Setting(NamedTuple):
-    """What a loss is computed from."""
+    """The inputs of a loss."""
 
     objective: Objective
     model: nn.Module
@@ -30,28 +30,28 @@ class _Setting(NamedTuple):
     batch: Tensor
 
     def loss(self, seed: int = 2) -> Loss:
-        """With the generator at the beginning of a stream."""
+        """The loss with the generator at the start of a stream."""
         return self.objective.loss(self.model, self.batch, self.context(seed))
 
     def context(self, seed: int = 2) -> StepContext:
-        """That of a first step, with labels that alternate."""
+        """The context of a first step, with alternating labels."""
         return StepContext(generator(seed), self.extras, 1, labels=_labels(self.batch))
 
-    def learnt(self) -> list[Tensor]:
+    def trained(self) -> list[Tensor]:
         modules = [module for module in (self.model, self.extras) if module is not None]
         return [parameter for module in modules for parameter in module.parameters() if parameter.requires_grad]
 
     def rivals(self) -> list[Tensor]:
-        """Of what is learnt, that which follows a loss of its own."""
+        """The trained tensors that follow the rival's loss."""
         theirs = self.extras.rival.parameters() if isinstance(self.extras, Contest) else ()
         return [parameter for parameter in theirs if parameter.requires_grad]
 
     def gradient(self) -> list[Tensor]:
-        """Of the loss, in all that is learnt; zero where it plays no part."""
-        loss, learnt, theirs = self.loss(), self.learnt(), set(map(id, self.rivals()))
+        """The gradient of the loss with respect to all trained tensors; zero where it does not depend on them."""
+        loss, trained, theirs = self.loss(), self.trained(), set(map(id, self.rivals()))
         return [
-            *_slopes(loss.value, [p for p in learnt if id(p) not in theirs]),
-            *_slopes(loss.rival, [p for p in learnt if id(p) in theirs]),
+            *_slopes(loss.value, [p for p in trained if id(p) not in theirs]),
+            *_slopes(loss.rival, [p for p in trained if id(p) in theirs]),
         ]
 
 
@@ -67,7 +67,7 @@ def _labels(batch: Tensor) -> Tensor:
 
 
 def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float64, *, other: bool = False) -> _Setting:
-    """A network, a batch, and extras that were fitted to the data it is from, or to `other` data."""
+    """A network, a batch, and extras fitted to the data of the batch, or to `other` data."""
     model, event = model_for(objective, case.event, case.partners)
     module = build(model, event, dtype=dtype).train()
     points = (
@@ -81,13 +81,13 @@ def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float6
             prepare_modules(extras, small_setting(module, event, model.traits().space, points))
             extras = extras.to(dtype)
     setting = _Setting(objective, module, extras, points[:12])
-    if not setting.learnt():
-        raise Inapplicable(f"model '{model.component_name}', which it can work with, has nothing to learn")
+    if not setting.trained():
+        raise Inapplicable(f"model '{model.component_name}', which it works with, has no trainable parameters")
     return setting
 
 
 def gives_a_finite_scalar(objective: Objective, case: Case) -> None:
-    """A loss is one finite number with a gradient, in the batch's dtype; what it logs are finite scalars without."""
+    """A loss is a finite scalar with a gradient, in the dtype of the batch; logged values are detached and finite."""
     for dtype in (torch.float32, torch.float64):
         setting = _setting(objective, case, dtype)
         value, metrics, rival = setting.loss()
@@ -113,12 +113,12 @@ def teaches_the_model(objective: Objective, case: Case) -> None:
 
 
 def is_a_mean_over_the_batch(objective: Objective, case: Case) -> None:
-    """Four times the same batch has the same loss, on average over seeds, at a false-alarm rate of 1e-6."""
+    """A batch repeated four times has the same loss, on average over seeds, at a false-alarm rate of 1e-6."""
     setting = _setting(objective, case)
     larger = setting._replace(batch=setting.batch.repeat(4, *[1] * len(case.event)))
     losses = []
     for each in (setting, larger):
-        # With extras of its own each time: what one loss leaves in a buffer is no part of the next.
+        # With new extras each time: what one loss leaves in a buffer must not affect the next.
         fresh = (each._replace(extras=copy.deepcopy(each.extras)) for _ in range(100))
         losses.append(torch.stack([one.loss(seed).value.detach() for seed, one in enumerate(fresh)]))
     small, large = losses
@@ -126,10 +126,10 @@ def is_a_mean_over_the_batch(objective: Objective, case: Case) -> None:
 
 
 def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
-    """The gradient of what every parameter minimises fits finite differences, with the same random numbers each time.
+    """The gradients of the loss and of the rival's loss agree with finite differences, for fixed random numbers.
 
-    The ends of chains are those that were seen first: to the gradient of maximum likelihood they are constants, though
-    they depend on the parameters. What a loss leaves behind in its extras is no part of the next.
+    The ends of chains are recorded once and replayed: in the gradient of maximum likelihood they are constants, though
+    they depend on the parameters. Changes of the extras by one loss do not affect the next.
     """
     setting = _moved_a_little(_setting(objective, case))
     ends: list[Tensor] = []
@@ -148,9 +148,9 @@ def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
 
     rivals = setting.rivals()
     theirs = set(map(id, rivals))
-    others = [parameter for parameter in setting.learnt() if id(parameter) not in theirs]
+    others = [parameter for parameter in setting.trained() if id(parameter) not in theirs]
     value, _, rival = _loss_once(setting, Recording)
-    slopes, rival_slopes = _slopes(value, others), _slopes(rival, rivals)  # before anything is moved
+    slopes, rival_slopes = _slopes(value, others), _slopes(rival, rivals)  # before any parameter is changed
     require_slope(lambda: _loss_once(setting, Replaying).value, others, slopes, "the gradient of the loss")
     if rival is not None:
 
@@ -163,7 +163,7 @@ def has_the_gradient_of_differences(objective: Objective, case: Case) -> None:
 
 
 def _moved_a_little(setting: _Setting) -> _Setting:
-    """Away from where noise that follows the model met it."""
+    """Change the parameters, so that noise that follows the model differs from it."""
     rng = generator(6)
     with torch.no_grad():
         for parameter in setting.model.parameters():
@@ -172,14 +172,14 @@ def _moved_a_little(setting: _Setting) -> _Setting:
 
 
 def _loss_once(setting: _Setting, context: type[StepContext]) -> Loss:
-    """A loss that leaves in the extras, whose parameters may have been perturbed, the buffers they began with."""
+    """A loss that restores the buffers of the extras, whose parameters may have been perturbed."""
     extras, labels = setting.extras, _labels(setting.batch)
     kept = {name: tensor.clone() for name, tensor in _buffers(extras)}
     try:
         return setting.objective.loss(setting.model, setting.batch, context(generator(2), extras, 2, labels=labels))
     finally:
         for name, tensor in _buffers(extras):
-            if not torch.equal(tensor, kept[name]):  # autograd minds a copy even of the same numbers
+            if not torch.equal(tensor, kept[name]):  # autograd objects even to a copy of equal numbers
                 tensor.copy_(kept[name])
 
 
@@ -204,17 +204,17 @@ def uses_no_global_randomness(objective: Objective, case: Case) -> None:
 
 
 def leaves_model_and_batch_alone(objective: Objective, case: Case) -> None:
-    """A loss changes no parameter, gradient, `requires_grad` or mode of the model, and does not write to the batch."""
+    """A loss changes no parameter, gradient, `requires_grad` or mode of the model, and does not modify the batch."""
     setting = _setting(objective, case)
     for training in (True, False):
         setting.model.train(training)
-        # Buffers may move: spectral norms follow the weights in training mode.
+        # Buffers may change: spectral norms follow the weights in training mode.
         with unchanged(setting.model, buffers=not training), unmoved(setting.batch):
             setting.loss()
 
 
 def is_saved_whole(objective: Objective, case: Case) -> None:
-    """Extras with the saved state of others, which were fitted otherwise, give the same next loss to the last bit."""
+    """Extras that load the saved state of others, fitted differently, give the same next loss to the last bit."""
     one, two = _setting(objective, case), _setting(objective, case, other=True)
     if one.extras is None or two.extras is None:
         raise Inapplicable("it has no extras")
@@ -225,7 +225,7 @@ def is_saved_whole(objective: Objective, case: Case) -> None:
 
 
 def runs_on_the_device(objective: Objective, case: Case) -> None:
-    """On another device a loss and its gradient are those of the CPU, and nothing makes the host wait."""
+    """On another device a loss and its gradient equal those on the CPU, without host synchronisation."""
     setting = _setting(objective, case, torch.float32)
     twin = copy.deepcopy(setting)
     on_cpu = setting.loss().value.detach()

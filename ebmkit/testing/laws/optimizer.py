@@ -17,7 +17,7 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits
 
 
 def _parameters() -> list[nn.Parameter]:
-    """A matrix and a number, away from their best values."""
+    """A matrix and a number, away from their optimum."""
     rng = generator(0)
     return [
         nn.Parameter(torch.randn(3, 2, generator=rng, dtype=torch.float32)),
@@ -26,7 +26,7 @@ def _parameters() -> list[nn.Parameter]:
 
 
 def _loss(parameters: list[nn.Parameter]) -> Tensor:
-    """A bowl, of which each parameter sees its own side."""
+    """A quadratic loss in which the parameters interact."""
     matrix, number = parameters
     return (matrix - 1).square().sum() + (matrix.sum() - 2 * number).square()
 
@@ -39,7 +39,7 @@ def _steps(optimizer: torch.optim.Optimizer, parameters: list[nn.Parameter], n: 
 
 
 def descends(optimizer: Optimizer, case: Case) -> None:
-    """A hundred steps lower a quadratic loss, and leave it finite."""
+    """A hundred steps lower a quadratic loss, which stays finite."""
     parameters = _parameters()
     before = float(_loss(parameters).detach())
     _steps(optimizer.build(iter(parameters)), parameters, 100)
@@ -48,7 +48,7 @@ def descends(optimizer: Optimizer, case: Case) -> None:
 
 
 def is_deterministic(optimizer: Optimizer, case: Case) -> None:
-    """The same gradients give the same steps to the last bit, and no global randomness plays a part."""
+    """The same gradients give the same steps to the last bit, without using global randomness."""
     runs = []
     for _ in range(2):
         parameters = _parameters()
@@ -60,7 +60,7 @@ def is_deterministic(optimizer: Optimizer, case: Case) -> None:
 
 
 def is_saved_as_tensors_and_numbers(optimizer: Optimizer, case: Case) -> None:
-    """Its state is tensors and JSON; an optimizer that gets it back makes the same next steps to the last bit."""
+    """Its state consists of tensors and JSON; an optimizer that loads it makes the same next steps to the last bit."""
     parameters = _parameters()
     live = optimizer.build(parameters)
     _steps(live, parameters, 3)
@@ -79,14 +79,14 @@ def is_saved_as_tensors_and_numbers(optimizer: Optimizer, case: Case) -> None:
 
 
 def runs_on_the_device(optimizer: Optimizer, case: Case) -> None:
-    """On another device it makes the steps that it makes on the CPU."""
+    """On another device it makes the same steps as on the CPU."""
     there = _parameters()
     here = [nn.Parameter(parameter.detach().clone()) for parameter in there]
     _steps(optimizer.build(here), here, 3)
     with pretended_device() as gpu:
         there = [nn.Parameter(parameter.detach().to(gpu.device)) for parameter in there]
         live = optimizer.build(there)
-        with gpu.watched():  # torch's own optimizers may wait; mixing devices is what they may not
+        with gpu.watched():  # host synchronisation is allowed, as in torch's optimizers; mixing devices is not
             _steps(live, there, 3)
         off = max(float((a.detach().cpu() - b.detach()).abs().max()) for a, b in zip(there, here, strict=True))
     require(off <= 1e-5, f"parameters differ from those on the CPU by {off:.3g}")

@@ -18,7 +18,7 @@ from ebmkit.testing.oracles import DRAWS, VALUES, enumerated, features, generato
 from ebmkit.testing.partner import build, model_for, states
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged, unmoved
 
-#: Steps a chain makes under these laws, where the number is free.
+#: Number of steps of a chain in these laws, if it is a parameter.
 STEPS = 5
 
 
@@ -29,7 +29,7 @@ def _short(sampler: Sampler, steps: int = STEPS) -> Sampler:
 
 
 def _setting(sampler: Sampler, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, Tensor]:
-    """A network to run on, and where chains begin."""
+    """A network to run on, and the starting points of chains."""
     model, event = model_for(sampler, case.event, case.partners)
     return build(model, event, dtype=dtype), states(model.traits().space, n, event, generator(1), dtype)
 
@@ -39,7 +39,7 @@ def _run(sampler: Sampler, module: nn.Module, x: Tensor, seed: int = 2) -> Chain
 
 
 def keeps_shape_and_dtype(sampler: Sampler, case: Case) -> None:
-    """Chains end in states of the shape and dtype that they began with, in float32 and in float64."""
+    """Chains end in states of the shape and dtype of their start, in float32 and in float64."""
     for dtype in (torch.float32, torch.float64):
         for n in (1, 7):
             module, x = _setting(sampler, case, n, dtype)
@@ -50,7 +50,7 @@ def keeps_shape_and_dtype(sampler: Sampler, case: Case) -> None:
 
 
 def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
-    """What a step reports has one entry a chain, acceptances are probabilities, and `traces` names all of it."""
+    """The information of a step has one entry per chain, acceptances are probabilities, and `traces` names it all."""
     module, x = _setting(sampler, case)
     chain = _run(sampler, module, x)
     shapes = {"energy": x.shape[:1], "gradient": x.shape, "acceptance": x.shape[:1], "divergence": x.shape[:1]}
@@ -74,14 +74,14 @@ def is_deterministic(sampler: Sampler, case: Case) -> None:
 
 
 def uses_no_global_randomness(sampler: Sampler, case: Case) -> None:
-    """All randomness comes from the generator that is handed in."""
+    """All randomness comes from the generator that is passed."""
     module, x = _setting(sampler, case)
     with no_global_randomness():
         _run(sampler, module, x)
 
 
 def leaves_its_start_alone(sampler: Sampler, case: Case) -> None:
-    """The states that chains begin at are not written to."""
+    """The starting points of chains are not modified."""
     module, x = _setting(sampler, case)
     with unmoved(x):
         _run(sampler, module, x)
@@ -97,7 +97,7 @@ def leaves_the_model_alone(sampler: Sampler, case: Case) -> None:
 
 
 def steps_are_pure(sampler: Sampler, case: Case) -> None:
-    """A step from the same state with the same generator gives the same again, and leaves the state as it was."""
+    """A step from the same state with the same generator gives the same result, and leaves the state unchanged."""
     module, x = _setting(sampler, case)
     with frozen(module) as energy:
         state: Any = sampler.init(energy, x, generator(3))
@@ -109,13 +109,13 @@ def steps_are_pure(sampler: Sampler, case: Case) -> None:
 
 
 def chains_are_independent(sampler: Sampler, case: Case) -> None:
-    """Where one chain begins does not change where the others end."""
+    """The start of one chain does not affect the other chains."""
     module, x = _setting(sampler, case)
     space = model_for(sampler, case.event, case.partners)[0].space
     elsewhere = x.clone()
-    # Of discrete states every unit is flipped.
+    # For discrete states every unit is flipped.
     elsewhere[0] = states(space, 1, tuple(x.shape[1:]), generator(9))[0] if space == "real" else _flipped(x[0], space)
-    for steps in (1, STEPS):  # after many, chains of discrete states with the same random numbers may have met
+    for steps in (1, STEPS):  # after many steps, discrete chains with the same random numbers may have coalesced
         short = _short(sampler, steps)
         off = float((_run(short, module, x).x[1:] - _run(short, module, elsewhere).x[1:]).abs().max())
         require(off <= 1e-12, f"moving the first chain moved another one by {off:.3g}")
@@ -126,7 +126,7 @@ def _flipped(x: Tensor, space: Space) -> Tensor:
 
 
 def builds_no_graph(sampler: Sampler, case: Case) -> None:
-    """Neither states nor what a step saw carry a graph, even from a start that asks for gradients."""
+    """Neither states nor the information of a step carry a graph, even from a start that requires gradients."""
     module, x = _setting(sampler, case)
     chain = _run(sampler, module, x.requires_grad_())
     for name, value in {"x": chain.x, **chain.last._asdict()}.items():
@@ -134,37 +134,37 @@ def builds_no_graph(sampler: Sampler, case: Case) -> None:
 
 
 def keeps_the_target(sampler: Sampler, case: Case) -> None:
-    """Chains that begin at exact draws of a model end as such, by waves and energies at a false-alarm rate of 1e-6.
+    """Chains started at exact draws of a model keep its distribution, by waves and energies, at a rate of 1e-6.
 
-    Samplers that can refuse are exact, and so are those that follow neither a gradient nor a score. Others may be
-    biased, by their step size, as much as 5 % of a wave's height.
+    Samplers that can reject are exact, and so are those that follow neither a gradient nor a score. Others may be
+    biased by their step size, by up to 5 % of the amplitude of a wave.
     """
     if sampler.inner():
-        raise Inapplicable("the replicas beside its chains begin where those begin, which is not their law")
+        raise Inapplicable("its replicas at other temperatures do not start from their own distribution")
     model, event = model_for(sampler, case.event, case.partners)
     module = build(model, event)
     chain = _run(sampler, module, _exact_draws(model, module, event, 5))
     exact = _exact_draws(model, module, event, 6)
     with torch.no_grad():
         before, after = (torch.cat([features(x), module(x)[:, None]], 1) for x in (exact, chain.x))
-    spread = before.std(0, keepdim=True)  # every statistic in units of its own
+    spread = before.std(0, keepdim=True)  # the scale of each statistic
     unbiased = chain.last.acceptance is not None or not sampler.traits().needs & {"gradient", "score"}
     require_same_law(after / spread, before / spread, "a statistic of its chains", allowance=0.0 if unbiased else 0.05)
 
 
 def _exact_draws(model: Model, module: Any, event: Event, seed: int) -> Tensor:
-    """Independent draws of a model that offers them, or whose states are few enough to go through."""
+    """Independent draws of a model that offers them, or whose states are few enough to enumerate."""
     if "sample_exact" in model.traits().offers:
         draws: Tensor = module.sample_exact(DRAWS, generator(seed))
         return draws
     if model.traits().space not in VALUES:
-        raise Inapplicable(f"'{model.component_name}', which it was tried on, cannot be drawn from exactly")
+        raise Inapplicable(f"model '{model.component_name}', which it was tested on, has no exact draws")
     every = enumerated(lambda x: -module(x), event, VALUES[model.traits().space])
     return every.x[torch.multinomial(every.weights, DRAWS, replacement=True, generator=generator(seed))]
 
 
 def runs_on_the_device(sampler: Sampler, case: Case) -> None:
-    """On another device chains equal those on the CPU, with no more host syncs than `host_syncs` says."""
+    """On another device chains equal those on the CPU, with at most `host_syncs` host synchronisations per step."""
     module, x = _setting(sampler, case, n=7, dtype=torch.float32)
     on_cpu = _run(sampler, module, x).x
     with pretended_device() as gpu:

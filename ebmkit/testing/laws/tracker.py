@@ -17,7 +17,7 @@ def _size(folder: Path) -> int:
 
 
 def writes_into_the_run_folder(tracker: Tracker, case: Case) -> None:
-    """What is written and made durable is in the run's folder before the tracker is closed."""
+    """What is written and made durable is in the run folder before the tracker is closed."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         log = tracker.open(folder, [])
@@ -31,10 +31,10 @@ def writes_into_the_run_folder(tracker: Tracker, case: Case) -> None:
 
 
 def goes_on_after_a_break(tracker: Tracker, case: Case) -> None:
-    """A run that goes on opens it again with what counts of the past, and it records further."""
+    """A resumed run opens it again with the records that remain valid, and continues recording."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        for past in ([], RECORDS[:1], RECORDS):  # begun, gone on from step 1, then from step 2
+        for past in ([], RECORDS[:1], RECORDS):  # new, resumed at step 1, then at step 2
             log = tracker.open(folder, past)
             log.write(len(past) + 1, {"loss": 0.125})
             log.sync()

@@ -17,7 +17,7 @@ from ebmkit.testing.partner import build
 
 
 def gives_one_number_a_state(model: Model, case: Case) -> None:
-    """The network maps `(B, *event)` to `(B,)`, a score to the shape of x, finite, for B = 0, 1 and 7."""
+    """The network maps `(B, *event)` to `(B,)`, or a score to the shape of x, all finite, for B = 0, 1 and 7."""
     module = build(model, case.event)
     for n in (0, 1, 7):
         x = states_of(model, case, n)
@@ -28,17 +28,17 @@ def gives_one_number_a_state(model: Model, case: Case) -> None:
 
 
 def treats_states_apart(model: Model, case: Case) -> None:
-    """The energy of a state does not depend on which others are in the batch."""
+    """The energy of a state does not depend on the other states in the batch."""
     module, x = network_of(model, case), states_of(model, case)
     with torch.no_grad():
         together = output_of(model, module, x)
         alone = torch.cat([output_of(model, module, row[None]) for row in x])
     off = float((together - alone).abs().max())
-    require(off <= 1e-9 * (1 + float(alone.abs().max())), f"a state has an energy {off:.3g} apart when it is alone")
+    require(off <= 1e-9 * (1 + float(alone.abs().max())), f"a state's energy differs by {off:.3g} when it is alone")
 
 
 def keeps_the_dtype(model: Model, case: Case) -> None:
-    """A network in float64 computes in float64, one in float32 in float32, whatever it was built in."""
+    """A network in float64 computes in float64, one in float32 in float32, regardless of the dtype it was built in."""
     for dtype in (torch.float32, torch.float64):
         module: Any = build(model, case.event, dtype=torch.float32).to(dtype)
         x = states_of(model, case, dtype=dtype)
@@ -59,7 +59,7 @@ def keeps_the_dtype(model: Model, case: Case) -> None:
 
 
 def has_the_gradient_of_differences(model: Model, case: Case) -> None:
-    """dE/dx by autograd fits finite differences of the energy."""
+    """dE/dx by autograd agrees with finite differences of the energy."""
     require_ability(model, "gradient")
     module, x = network_of(model, case), states_of(model, case, 3).requires_grad_()
     (slope,) = torch.autograd.grad(output_of(model, module, x).sum(), x)
@@ -68,7 +68,7 @@ def has_the_gradient_of_differences(model: Model, case: Case) -> None:
 
 
 def has_the_gradient_by_hand(model: Model, case: Case) -> None:
-    """`energy_and_grad`, where a network offers it, is the energy and its gradient by autograd, without a graph."""
+    """`energy_and_grad`, if defined, gives the energy and its gradient as autograd does, without a graph."""
     module = network_of(model, case)
     if not hasattr(module, "energy_and_grad"):
         raise Inapplicable("it has no energy_and_grad")
@@ -80,12 +80,12 @@ def has_the_gradient_by_hand(model: Model, case: Case) -> None:
     require(gradient.shape == x.shape, f"the gradient has shape {tuple(gradient.shape)}, not {tuple(x.shape)}")
     for name, ours, true in (("energy", value, expected), ("gradient", gradient, slope)):
         off = float((ours - true).detach().abs().max())
-        require(off <= 1e-9 * (1 + float(true.detach().abs().max())), f"the {name} is off by {off:.3g}")
+        require(off <= 1e-9 * (1 + float(true.detach().abs().max())), f"the {name} differs by {off:.3g}")
         require(not ours.requires_grad, f"the {name} requires a gradient")
 
 
 def has_the_parameter_gradient_of_differences(model: Model, case: Case) -> None:
-    """dE/dtheta by autograd fits finite differences, over all parameters at once."""
+    """dE/dtheta by autograd agrees with finite differences, over all parameters at once."""
     module, x = network_of(model, case), states_of(model, case)
     parameters = trainable(module)
 

@@ -1,4 +1,4 @@
-"""The laws of what a model claims to know exactly: its units, conditionals, normaliser, draws and noised density."""
+"""The laws of exact properties of a model: units, conditionals, normaliser, draws and noised density."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits, un
 
 
 def _density(model: Model, module: nn.Module, case: Case) -> Quadrature:
-    """The model's own law: all of its states, or by quadrature in one and two dimensions."""
+    """The exact distribution of the model: all of its states, or by quadrature in one and two dimensions."""
     if model.traits().space not in VALUES:
         return integrate(lambda x: -module(x), case.event)
     return enumerated(lambda x: -module(x), case.event, VALUES[model.traits().space])
@@ -31,13 +31,13 @@ def knows_the_values_of_its_units(model: Model, case: Case) -> None:
         raise Inapplicable("its states are not discrete")
     found = Energy(build(model, case.event)).unit_values
     require(
-        tuple(found) == VALUES[model.traits().space], f"units of a {model.traits().space} model are said to be {found}"
+        tuple(found) == VALUES[model.traits().space], f"units of a {model.traits().space} model have values {found}"
     )
 
 
 def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
-    """log_odds is what the energy falls by when a unit goes up, and does not depend on others of its block; the blocks
-    hold each unit once."""
+    """log_odds is the decrease of the energy when a unit is raised, and does not depend on other units of its block;
+    the blocks contain each unit once."""
     require_ability(model, "conditionals")
     module, x = network_of(model, case), states_of(model, case)
     units, (low, high) = math.prod(case.event), VALUES[model.traits().space]
@@ -48,15 +48,15 @@ def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
         for k, site in enumerate(sites.tolist()):
             at = [_with(x, site, value) for value in (low, high)]
             off = float((claimed[:, k] - (module(at[0]) - module(at[1]))).abs().max())
-            require(off <= 1e-9 * (1 + float(claimed.abs().max())), f"log_odds is {off:.3g} off what energies say")
+            require(off <= 1e-9 * (1 + float(claimed.abs().max())), f"log_odds differs by {off:.3g} from the energies")
         blocks = module.blocks()
         held = torch.cat(list(blocks)).sort().values.tolist()
-        require(held == list(range(units)), f"the blocks hold units {held[:5]}..., and there are {units}")
+        require(held == list(range(units)), f"the blocks contain units {held[:5]}..., but there are {units}")
         for block in blocks:
             others = x.clone()
             others.flatten(1)[:, block] = low + high - others.flatten(1)[:, block]
             off = float((module.log_odds(others, block) - module.log_odds(x, block)).abs().max())
-            require(off <= 1e-9, f"units of a block move each other's log odds by {off:.3g}")
+            require(off <= 1e-9, f"units of a block change each other's log odds by {off:.3g}")
 
 
 def _with(x: Tensor, site: int, value: float) -> Tensor:
@@ -67,23 +67,22 @@ def _with(x: Tensor, site: int, value: float) -> Tensor:
 
 
 def has_the_normaliser_of_quadrature(model: Model, case: Case) -> None:
-    """log_z is the log of the integral of exp(-E), before and after training, in one and two dimensions; of discrete
-    states it is the log of the sum."""
+    """log_z is the log of the integral of exp(-E), or of the sum over discrete states, before and after training, in
+    one and two dimensions."""
     require_ability(model, "log_z")
     module: Any = build(model, case.event)
     for trained in (False, True):
         claimed, exact = float(module.log_z().detach()), _density(model, module, case)
-        off, when = abs(claimed - exact.log_z), "after training" if trained else "at the beginning"
-        require(off <= 1e-6 + exact.error, f"log_z {when} is {claimed:.9g}, quadrature says {exact.log_z:.9g}")
+        off, when = abs(claimed - exact.log_z), "after training" if trained else "before training"
+        require(off <= 1e-6 + exact.error, f"log_z {when} is {claimed:.9g}, but quadrature gives {exact.log_z:.9g}")
         train_a_little(module)
 
 
 def draws_from_its_density(model: Model, case: Case) -> None:
     """Exact samples have the shape of states and the density exp(-E) / Z, at a false-alarm rate of 1e-6.
 
-    In one and two dimensions, and on discrete states, the means of waves are those of quadrature or of the sum. In
-    more dimensions, Stein's identity holds along them: E[w_k' grad f - f dE/dx_k] = 0 for each wave f and its own
-    direction k.
+    In one and two dimensions, and on discrete states, the means of waves agree with quadrature or with the sum. In
+    more dimensions Stein's identity is tested: E[w_k' grad f - f dE/dx_k] = 0 for each wave f and its direction k.
     """
     require_ability(model, "sample_exact")
     module = network_of(model, case)
@@ -132,6 +131,6 @@ def is_convolved_when_noised(model: Model, case: Case) -> None:
     width = math.prod(case.event) / 2 * math.log(2 * math.pi * SIGMA**2)
     true = (exact.weights.log() - squares / (2 * SIGMA**2)).logsumexp(1) - width
     off = -noised(y).detach() - true
-    # Without log_z the energy is known up to a constant.
+    # Without log_z the energy is determined up to a constant.
     worst = float((off - (noised.log_z().detach() if "log_z" in model.traits().offers else off.mean())).abs().max())
-    require(worst <= 1e-6 + exact.error, f"its log density is off by {worst:.3g} from the convolution by quadrature")
+    require(worst <= 1e-6 + exact.error, f"its log density differs by {worst:.3g} from the convolution by quadrature")

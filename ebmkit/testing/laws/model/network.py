@@ -19,7 +19,7 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits, un
 
 def is_built_from_the_seed_alone(model: Model, case: Case) -> None:
     """The same seed of torch's generator builds the same network to the last bit, in float32 on the CPU; no other
-    global state moves."""
+    global state changes."""
     with no_global_randomness(torch_too=False), default_dtype(torch.float32):
         with seeded(0):
             one = model.build(case.event)
@@ -33,7 +33,7 @@ def is_built_from_the_seed_alone(model: Model, case: Case) -> None:
 
 
 def is_saved_whole(model: Model, case: Case) -> None:
-    """A network with the state of another gives the same energies to the last bit."""
+    """A network that loads the state of another gives the same energies to the last bit."""
     one, two = network_of(model, case), build(model, case.event, seed=1)
     two.load_state_dict({name: tensor.detach().clone() for name, tensor in one.state_dict().items()})
     x = states_of(model, case)
@@ -41,22 +41,22 @@ def is_saved_whole(model: Model, case: Case) -> None:
 
 
 def is_not_changed_by_looking(model: Model, case: Case) -> None:
-    """In eval mode energies are deterministic, change nothing and use no global randomness. In training mode torch's
-    global generator, which the engine seeds, decides them alone, as it does for `nn.Dropout`."""
+    """In eval mode energies are deterministic, change nothing and use no global randomness. In training mode they
+    depend only on torch's global generator, which the engine seeds, as for `nn.Dropout`."""
     module, x = build(model, case.event), states_of(model, case)
     with unchanged(module), no_global_randomness():
         once = output_of(model, module, x)
         again = output_of(model, module, x)
-    require_same_bits(once, again, "two looks at the same energies")
+    require_same_bits(once, again, "two evaluations of the same energies")
     outputs = []
-    for twin in (copy.deepcopy(module), copy.deepcopy(module)):  # buffers may move in training mode
+    for twin in (copy.deepcopy(module), copy.deepcopy(module)):  # buffers may change in training mode
         with no_global_randomness(torch_too=False), seeded(0):
             outputs.append(output_of(model, twin.train(), x))
     require_same_bits(outputs[0], outputs[1], "in training mode, energies from one seed of torch's global generator")
 
 
 def runs_on_the_device(model: Model, case: Case) -> None:
-    """On another device energies, gradients and exact samples are those of the CPU, and the host does not wait."""
+    """On another device energies, gradients and exact samples equal those on the CPU, without host synchronisation."""
     n = 7
     module: Any = build(model, case.event, dtype=torch.float32)
     x = states_of(model, case, n, torch.float32)
@@ -75,7 +75,7 @@ def runs_on_the_device(model: Model, case: Case) -> None:
             if "conditionals" in model.traits().offers:
                 module.log_odds(x, module.blocks()[0])
         seen.require_no_host_syncs()
-        with gpu.watched():  # not in a chain: these may wait, but not mix devices
+        with gpu.watched():  # not in a chain: host synchronisation is allowed, mixing devices is not
             for value in ([module.log_z()] if "log_z" in model.traits().offers else []) + [answer]:
                 require(value.device == gpu.device, f"a result is on {value.device}")
             if "noised" in model.traits().offers:

@@ -1,4 +1,4 @@
-"""What the laws of models are tried on: states, a network, and what it answers."""
+"""The setting in which the laws of models are tested: states, a network, and its output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import generator
 from ebmkit.testing.partner import build, states
 
-#: A noise level, for what takes one.
+#: A noise level for conditioned networks.
 SIGMA = 0.7
 
 
@@ -22,7 +22,7 @@ def states_of(model: Model, case: Case, n: int = 7, dtype: torch.dtype = torch.f
 
 
 def output_of(model: Model, module: nn.Module, x: Tensor) -> Tensor:
-    """Energies or scores, at one noise level where the network takes one."""
+    """Energies or scores, at one noise level if the network takes one."""
     conditioning = () if model.traits().conditioning is None else (x.new_full((len(x),), SIGMA),)
     answer: Tensor = module(x, *conditioning)
     return answer
@@ -36,12 +36,12 @@ def require_ability(model: Model, ability: str) -> None:
 def trainable(module: nn.Module) -> list[Tensor]:
     found: list[Tensor] = [parameter for parameter in module.parameters() if parameter.requires_grad]
     if not found:
-        raise Inapplicable("nothing in it is trained")
+        raise Inapplicable("it has no trainable parameters")
     return found
 
 
 def network_of(model: Model, case: Case) -> Any:
-    """A network whose parameters have moved, as training moves them: what holds at the beginning only is caught."""
+    """A network with changed parameters, as after training, to catch properties that hold only at initialisation."""
     module = build(model, case.event)
     train_a_little(module)
     return module
