@@ -70,7 +70,7 @@ if not _typing.TYPE_CHECKING:  # with these a type checker would take any name, 
     _HERE = [name for name, value in globals().items() if name[0] != "_" and type(value) is not _ModuleType]
     __all__ = sorted([*_HERE, *_WITH_TORCH])
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> object:
         """The names that need torch, when they are first asked for."""
         if name not in _WITH_TORCH:
             raise AttributeError(f"module 'ebmkit.api' has no attribute {name!r}")
