@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 #: Rooms and files of `ebmkit/` that are written in plain words. The list grows until it is `ebmkit/` itself.
 ROOMS = (
     *("errors", "contracts", "storage", "diagnostics", "chains", "maths", "language", "report", "suggest", "cli"),
-    *("components/data", "components/models", "components/samplers"),
+    *("components/data", "components/inits", "components/models", "components/noise", "components/samplers"),
     *("components/objectives", "components/metrics", "components/schedules", "components/bregman"),
     *("components/features", "components/optimizers", "components/trackers", "testing"),
 )

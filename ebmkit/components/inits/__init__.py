@@ -1,1 +1,1 @@
-"""Where chains begin: one start a file."""
+"""Initial states of chains, one method per file."""

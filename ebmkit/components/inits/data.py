@@ -1,4 +1,4 @@
-"""Chains that begin at the data."""
+"""Chains started at the data: contrastive divergence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @component("data")
 class DataStart(Init):
-    """Every chain begins at a data point, which makes `mle` contrastive divergence (CD-k for k sampler steps).
+    """Contrastive divergence (CD-k for k sampler steps of `mle`): every chain starts at a data point.
 
         x0 = the batch itself
 

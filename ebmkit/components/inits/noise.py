@@ -1,4 +1,4 @@
-"""Chains that begin in noise."""
+"""Chains started from noise."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @component("noise")
 class NoiseStart(Init):
-    """Every chain begins at a fresh draw from a simple distribution.
+    """Short-run MCMC from noise: every chain starts at a new draw from a Gaussian or uniform distribution.
 
         gaussian:  x0 ~ N(0, scale^2 I)
         uniform:   x0 ~ U[-scale, scale]^d
 
-    Binary units and spins begin at one of their two values, by a fair coin each.
+    Binary units and spins start at either of their two values with probability 1/2.
 
     Parameters:
         distribution: `gaussian` or `uniform`.

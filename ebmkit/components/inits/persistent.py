@@ -1,4 +1,4 @@
-"""Chains that never stop."""
+"""Persistent chains: persistent contrastive divergence."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @component("persistent")
 class Persistent(Init):
-    """One chain a row of the batch, which goes on where it stopped; makes `mle` persistent contrastive divergence.
+    """Persistent contrastive divergence (PCD) with `mle`: one chain per row of the batch, never restarted.
 
-        x0 = where the chain of the same row ended last time;  a draw from `start` the first time
+        x0 = the last state of the chain of the same row;  a draw from `start` the first time
 
-    A batch of n rows takes the first n chains in order. Chains are never restarted; `replay` is the variant with a
-    large buffer, random slots and restarts.
+    A batch of n rows uses the first n chains in order. `replay` is the variant with a large buffer, random slots and
+    restarts.
 
     Parameters:
-        chains: how many there are; at least as many as a batch has rows, and more are of no use.
-        start: where chains begin the first time.
+        chains: number of chains; at least the number of rows of a batch, and more are not used.
+        start: initial states of new chains.
 
     Reference: Tieleman, "Training restricted Boltzmann machines using approximations to the likelihood gradient", ICML
     2008.
@@ -38,7 +38,7 @@ class Persistent(Init):
 
     def __post_init__(self) -> None:
         if self.start.capacity() is not None:
-            raise ValueError("'start' itself remembers chains; a chain that never stops begins in noise or at the data")
+            raise ValueError("'start' itself keeps chains: give an init that does not, such as 'noise' or 'data'")
 
     def capacity(self) -> int:
         return self.chains

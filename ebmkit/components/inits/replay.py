@@ -1,4 +1,4 @@
-"""Chains that go on where earlier ones stopped."""
+"""The replay buffer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @component("replay")
 class Replay(Init):
-    """Chains begin in slots drawn from a buffer of earlier chains, and each is restarted with a small probability.
+    """Replay buffer of earlier chains: chains start at random slots, and are restarted with a small probability.
 
-        x0 = restart              with probability R = rejuvenation, or if the slot was never used
-        x0 = what the slot holds  otherwise
+        x0 = restart            with probability R = rejuvenation, or if the slot was never used
+        x0 = state of the slot  otherwise
 
     R = 0 gives persistent chains (PCD), R = 1 a restart every time. The slots of a draw are distinct.
 
     Parameters:
-        size: number of slots; at least as many as there are chains at a time.
+        size: number of slots; at least the number of chains that run at a time.
         rejuvenation: probability R that a chain is restarted.
-        restart: where a restarted chain begins.
+        restart: initial states of restarted chains.
 
     Reference: Du and Mordatch, arXiv:1903.08689; rejuvenation: Xu, "Self-adapting noise-contrastive estimation for
     energy-based models", thesis, Tsinghua 2022, sections 3.2 and 5.1 (size 10000, R = 0.25).
@@ -40,7 +40,7 @@ class Replay(Init):
 
     def __post_init__(self) -> None:
         if self.restart is not None and self.restart.capacity() is not None:  # None while a part it names is wrong
-            raise ValueError("'restart' itself remembers chains; a restarted chain begins in noise or at the data")
+            raise ValueError("'restart' itself keeps chains: give an init that does not, such as 'noise' or 'data'")
 
     def capacity(self) -> int:
         return self.size

@@ -1,1 +1,1 @@
-"""Distributions to contrast data with: one a file."""
+"""Noise distributions of contrastive objectives, one per file."""

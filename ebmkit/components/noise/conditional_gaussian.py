@@ -1,4 +1,4 @@
-"""Gaussian noise around data."""
+"""Conditional Gaussian noise."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ RELATIVE = 0.5
 
 @component("conditional_gaussian")
 class ConditionalGaussianNoise(Noise):
-    """A Gaussian around the point that it is contrasted with.
+    """Conditional Gaussian noise: a Gaussian centred at each data point.
 
         p(y | x) = N(y; x, sigma^2 I)
 
-    Neither far nor near noise teaches much: points that are far apart are told apart at a glance, and between points
-    that are near each other the model hardly changes.
+    Very wide and very narrow noise are little informative: distant points are easy to distinguish, and between close
+    points the model hardly changes.
 
     Parameters:
-        sigma: its standard deviation; without it, that of the data times `relative`.
+        sigma: standard deviation; without it, that of the data times `relative`.
         relative: factor of the data's standard deviation, the root of their mean variance.
 
     Reference: Ceylan and Gutmann, "Conditional noise-contrastive estimation of unnormalised models", arXiv:1806.03664.
@@ -43,7 +43,7 @@ class ConditionalGaussianNoise(Noise):
 
     def __post_init__(self) -> None:
         if self.sigma is not None and self.relative != RELATIVE:
-            raise ValueError("'relative' is a part of the data's spread, and 'sigma' is given: give one of them")
+            raise ValueError("'sigma' and 'relative' both set the width of the noise: give one of them")
 
     def build(self, event: Event, data: Tensor) -> ConditionalGaussian:
         from ebmkit.components.noise.nets.conditional_gaussian import ConditionalGaussian
@@ -52,5 +52,5 @@ class ConditionalGaussianNoise(Noise):
             return ConditionalGaussian(self.sigma)
         spread = sqrt(float(data.flatten(1).double().var(0).mean()))
         if not spread > 0:
-            raise ValueError("the data do not vary, so that no part of their spread is left: give 'sigma'")
+            raise ValueError("the data do not vary, so their standard deviation cannot set the width: give 'sigma'")
         return ConditionalGaussian(self.relative * spread)

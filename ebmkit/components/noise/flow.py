@@ -1,4 +1,4 @@
-"""Noise by a normalising flow."""
+"""Normalising flow noise."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @component("flow")
 class FlowNoise(Noise):
-    """A neural spline flow, fitted to the training data by maximum likelihood; where an objective asks, it goes on.
+    """Normalising flow: a neural spline flow, fitted to the training data by maximum likelihood.
 
         x = centre + scale * f(z),    z ~ N(0, I),    log p(x) = log N(z; 0, I) - log |det dx/dz|
 
-    It needs the package zuko: pip install 'ebmkit-core[flows]'.
+    An objective may train it further. It needs the package zuko: pip install 'ebmkit-core[flows]'.
 
     Parameters:
-        transforms: how many transformations f consists of; in each, one half of the coordinates transforms the other.
-        bins: pieces of a spline.
-        hidden: widths of the networks that place the pieces.
-        steps: of the fit, before training begins; 0 leaves a flow as it was initialised, near to N(centre, scale^2).
+        transforms: number of transformations of f; in each, one half of the coordinates transforms the other.
+        bins: number of pieces of a spline.
+        hidden: widths of the networks that parametrise the splines.
+        steps: steps of the fit, before training; 0 keeps the initial flow, which is close to N(centre, scale^2).
 
     Reference: Durkan, Bekasov, Murray and Papamakarios, "Neural spline flows", arXiv:1906.04032.
 
@@ -55,7 +55,7 @@ class FlowNoise(Noise):
         points = data.flatten(1).double()
         centre, scale = points.mean(0), points.std(0)
         if not bool((scale > 0).all()):
-            raise ValueError("the data do not vary in every coordinate, so no flow fits them")
+            raise ValueError("the data do not vary in every coordinate, so no flow can be fitted")
         made = FlowDensity(centre, scale, event, transforms=self.transforms, bins=self.bins, hidden=self.hidden)
         rng = torch.Generator().manual_seed(int(torch.randint(2**62, ())))
         made.fit(data, self.steps, rng)

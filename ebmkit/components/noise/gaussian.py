@@ -22,15 +22,15 @@ INFLATE = 1.2
 
 @component("gaussian")
 class GaussianNoise(Noise):
-    """A Gaussian with full covariance, fitted to the training data unless mean and covariance are given.
+    """Gaussian noise with full covariance, fitted to the training data unless mean and covariance are given.
 
         fitted:  N(mean of the data, inflate * covariance of the data)
         given:   N(mean, covariance)
 
     Parameters:
-        mean: one number a coordinate; with it comes `covariance`.
+        mean: one number per coordinate; requires `covariance`.
         covariance: a variance for all coordinates, a list of variances, or a list of rows.
-        inflate: factor of the fitted covariance; a little more than 1 lets the noise cover the edge of the data.
+        inflate: factor of the fitted covariance; with a little more than 1 the noise covers the edge of the data.
 
     Reference: Gutmann and Hyvarinen, JMLR 13, 2012, section 2.4 (noise with the covariance of the data).
 
@@ -48,7 +48,7 @@ class GaussianNoise(Noise):
             check_covariance(self.covariance, len(self.mean))
             if self.inflate != INFLATE:
                 raise ValueError(
-                    "'inflate' widens a fitted covariance, and 'covariance' is given: multiply it yourself"
+                    "'inflate' scales a fitted covariance, but 'covariance' is given: scale 'covariance' instead"
                 )
 
     def event(self) -> Event | None:
@@ -66,7 +66,7 @@ class GaussianNoise(Noise):
             covariance = self.inflate * torch.cov(points.T).reshape(len(mean), len(mean))
         if torch.linalg.cholesky_ex(covariance).info:
             raise ValueError(
-                f"{len(data)} points do not span {len(mean)} coordinates, so no Gaussian fits them: "
+                f"{len(data)} points do not span {len(mean)} coordinates, so no Gaussian can be fitted: "
                 "give 'mean' and 'covariance', or data that vary in every coordinate"
             )
         return GaussianDensity(mean, covariance, event)

@@ -23,20 +23,20 @@ INFLATE = 1.2
 
 @component("gaussian_mixture")
 class GaussianMixtureNoise(Noise):
-    """A mixture of Gaussians, fitted to the training data by expectation maximisation unless it is given.
+    """Gaussian mixture noise, fitted to the training data by expectation maximisation unless it is given.
 
         p(x) = sum_k w_k N(x; m_k, C_k)
 
-    The fit begins at points of the data that lie far apart, and involves no chance. A thousandth of the data's mean
-    variance is added to every component, so that none becomes a spike on few points.
+    The fit starts from data points that are far apart, and is deterministic. A thousandth of the data's mean variance
+    is added to every component, so that none collapses on few points.
 
     Parameters:
-        means: one list of coordinates a component; with them come `covariances`.
-        covariances: one covariance a component, or a single one for all: a variance, a list of variances, or rows.
-        weights: positive, in any unit, for given means; without them all components weigh the same.
-        components: how many are fitted.
-        steps: how often the fit is improved.
-        inflate: factor of the fitted covariances; a little more than 1 lets the noise cover the edge of the data.
+        means: one list of coordinates per component; requires `covariances`.
+        covariances: one covariance per component, or a single one for all: a variance, a list of variances, or rows.
+        weights: positive numbers, divided by their sum, for given means; without them all are equal.
+        components: number of components of the fit.
+        steps: number of iterations of the fit.
+        inflate: factor of the fitted covariances; with a little more than 1 the noise covers the edge of the data.
 
     Reference: Dempster, Laird and Rubin, "Maximum likelihood from incomplete data via the EM algorithm", Journal of the
     Royal Statistical Society B 39, 1977.
@@ -56,10 +56,10 @@ class GaussianMixtureNoise(Noise):
             raise ValueError("give 'means' and 'covariances' together, or neither to have both fitted to the data")
         if self.means is None or self.covariances is None:
             if self.weights is not None:
-                raise ValueError("'weights' are those of given 'means', and there are none")
+                raise ValueError("'weights' are for given 'means', but there are none")
             return
         if (self.components, self.steps, self.inflate) != (COMPONENTS, STEPS, INFLATE):
-            raise ValueError("'components', 'steps' and 'inflate' are for a fitted mixture, and this one is given")
+            raise ValueError("'components', 'steps' and 'inflate' are for a fitted mixture, but 'means' are given")
         check_mixture(self.means, self.covariances, self.weights)
 
     def event(self) -> Event | None:
@@ -82,6 +82,6 @@ class GaussianMixtureNoise(Noise):
 
         different = len(torch.unique(points, dim=0))
         if different <= self.components:
-            raise ValueError(f"{different} different points are too few for {self.components} components")
+            raise ValueError(f"{different} distinct points are too few for {self.components} components")
         weights, means, covariances = fit_mixture(points, self.components, self.steps)
         return GaussianMixtureDensity(weights, means, self.inflate * covariances, event)

@@ -1,4 +1,4 @@
-"""Noise by a noisy neural sampler."""
+"""Noise from a generator network."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 @component("generator")
 class GeneratorNoise(Noise):
-    """A network that maps latents to points, and Gaussian noise on them: it learns where an objective asks for it.
+    """Generator network with Gaussian output noise, which an objective may train.
 
         p(x) = int N(x; mu(z), diag(sigma^2)) N(z; 0, I) dz
 
-    The integral has no closed form. M latents are drawn at each training step, and the mixture on them,
+    The integral has no closed form. M latents are drawn at each training step, and their mixture
 
-        p(x) = 1/M sum_m N(x; mu(z_m), diag(sigma^2)),
+        p(x) = 1/M sum_m N(x; mu(z_m), diag(sigma^2))
 
-    is both evaluated and sampled. Given the latents that is exact. What is learnt is a mixture of M, not the integral:
-    where M is small it is less varied and wider. mu and sigma, in units of the data's spread, are learnt; without an
-    objective that moves them they stay as they were initialised.
+    is both evaluated and sampled, exactly given the latents. The result is a mixture of M components, not the integral:
+    for small M it is less varied and wider. mu and sigma, in units of the data's standard deviation, are trained if the
+    objective trains its noise, and otherwise keep their initial values.
 
     Parameters:
-        latents: M, how many are drawn at each step.
-        latent: numbers in a latent.
+        latents: M, the number of latents drawn at each step.
+        latent: dimension of a latent.
         hidden: widths of the network mu.
-        sigma: what sigma begins with, in units of the data's standard deviation.
+        sigma: initial value of sigma, in units of the data's standard deviation.
 
     Reference: Bose, Ling and Cao, "Adversarial contrastive estimation", arXiv:1805.03642; Xu, thesis, Tsinghua 2022,
     section 3.1, where the integral is left to "biased estimators".
@@ -54,7 +54,7 @@ class GeneratorNoise(Noise):
         points = data.flatten(1).double()
         centre, scale = points.mean(0), points.std(0)
         if not bool((scale > 0).all()):
-            raise ValueError("the data do not vary in every coordinate, so that some have no unit to generate in")
+            raise ValueError("the data do not vary in every coordinate, so some have no scale")
         return GeneratorDensity(
             centre,
             scale,

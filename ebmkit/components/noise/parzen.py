@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @component("parzen")
 class ParzenNoise(Noise):
-    """A Gaussian around each of some data points: the data, blurred.
+    """Parzen window (kernel density estimate): a Gaussian at each of M data points.
 
         p(x) = 1/M sum_m N(x; x_m, diag(h^2))
         Scott's rule:  h_i = M^(-1 / (d + 4)) * standard deviation of coordinate i
 
     Parameters:
-        points: M, how many training points are taken (all of them, where there are fewer).
+        points: M, number of training points (all of them if there are fewer).
         bandwidth: h for every coordinate; without it Scott's rule gives one each.
 
     Reference: Parzen, Annals of Mathematical Statistics 33, 1962; Scott, "Multivariate density estimation", 1992.
@@ -44,5 +44,5 @@ class ParzenNoise(Noise):
             return ParzenDensity(chosen, torch.full((dimension,), self.bandwidth, dtype=torch.float64), event)
         bandwidth = count ** (-1 / (dimension + 4)) * data.flatten(1).double().std(0)
         if not bool((bandwidth > 0).all()):
-            raise ValueError("the data do not vary in every coordinate, so no rule finds a width: give 'bandwidth'")
+            raise ValueError("the data do not vary in every coordinate, so Scott's rule fails: give 'bandwidth'")
         return ParzenDensity(chosen, bandwidth, event)

@@ -1,4 +1,4 @@
-"""The model itself, as it was."""
+"""A copy of the model as noise."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 @component("snapshot")
 class Snapshot(Noise):
-    """A frozen copy of the model that is being trained, renewed every so many steps, and sampled by chains.
+    """Snapshot of the model as noise: a frozen copy, updated every K training steps and sampled by MCMC.
 
         p_m(x) = exp(-E_m(x)) / Z_m,    E_m <- E  before steps 1, K + 1, 2 K + 1, ...
 
-    Its density is known up to Z_m, which no gradient of a ratio with fixed noise depends on but through a constant. The
-    algorithm in the thesis renews it when `t + 1 % K` is zero and means `(t + 1) % K`, counting steps from t = 0.
+    Its density is known up to Z_m, which enters the gradient of a ratio with fixed noise only through a constant. The
+    algorithm in the thesis updates it when `t + 1 % K` is zero, meaning `(t + 1) % K`, with steps counted from t = 0.
 
     Parameters:
-        interval: K, training steps between two copies; 1 copies before every step.
-        sampler: draws from the copy; one chain per noise sample.
-        init: where those chains begin.
+        interval: K, number of training steps between two copies; 1 copies before every step.
+        sampler: draws from the copy, with one chain per noise sample.
+        init: initial states of these chains.
 
     Reference: Xu, "Self-adapting noise-contrastive estimation for energy-based models", thesis, Tsinghua 2022,
     algorithm 3.1.

@@ -23,16 +23,16 @@ MARGIN = 0.1
 
 @component("uniform")
 class UniformNoise(Noise):
-    """The same density everywhere in a box, fitted to the training data unless its corners are given.
+    """Uniform noise in a box, fitted to the training data unless its corners are given.
 
         p(x) = 1 / prod_i (high_i - low_i)  inside,    0  outside
 
-    Data must lie inside: where the noise has no density, a ratio to it is infinite.
+    Data must lie inside: where the density of the noise is zero, a ratio to it is infinite.
 
     Parameters:
-        low: the lowest corner, a number for all coordinates or one each; with it comes `high`.
-        high: the highest corner.
-        margin: how far a fitted box reaches beyond the data on either side, as a part of their range.
+        low: the lower corner, one number for all coordinates or one each; requires `high`.
+        high: the upper corner.
+        margin: margin of a fitted box around the data on either side, as a fraction of their range.
 
     Reference: Gutmann and Hyvarinen, JMLR 13, 2012, section 2.4 (the choice of the noise).
 
@@ -49,15 +49,15 @@ class UniformNoise(Noise):
         if self.low is None or self.high is None:
             return
         if self.margin != MARGIN:
-            raise ValueError("'margin' widens a fitted box, and 'low' and 'high' are given: move them yourself")
+            raise ValueError("'margin' is for a fitted box, but 'low' and 'high' are given: change them instead")
         counts = [len(corner) for corner in (self.low, self.high) if isinstance(corner, tuple)]
         if len(set(counts)) == 2:
-            raise ValueError(f"'low' has {counts[0]} coordinates, 'high' has {counts[1]}")
+            raise ValueError(f"'low' has {counts[0]} coordinates, but 'high' has {counts[1]}")
         count = counts[0] if counts else 1
         low, high = (c if isinstance(c, tuple) else (c,) * count for c in (self.low, self.high))
         for i, (a, b) in enumerate(zip(low, high, strict=True)):
             if not a < b:
-                raise ValueError(f"the box is empty: along coordinate {i} it reaches from {a} to {b}")
+                raise ValueError(f"the box is empty: 'low' is {a} and 'high' is {b} in coordinate {i}")
 
     def event(self) -> Event | None:
         lists = [corner for corner in (self.low, self.high) if isinstance(corner, tuple)]
@@ -75,13 +75,13 @@ class UniformNoise(Noise):
             )
             if bool(((least < low) | (most > high)).any()):
                 raise ValueError(
-                    "some data lie outside the box, where the noise has no density: "
-                    f"they reach from {float(least.min()):.6g} to {float(most.max()):.6g}"
+                    "some data lie outside the box, where the density of the noise is zero: "
+                    f"they range from {float(least.min()):.6g} to {float(most.max()):.6g}"
                 )
         else:
             low, high = (end.double() for end in (least, most))
             reach = self.margin * (high - low)
             low, high = low - reach, high + reach
         if not bool((low < high).all()):
-            raise ValueError("the data do not vary in every coordinate, so no box fits them: give 'low' and 'high'")
+            raise ValueError("the data do not vary in every coordinate, so the box is empty: give 'low' and 'high'")
         return UniformDensity(low, high, event)

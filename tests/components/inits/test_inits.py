@@ -117,11 +117,11 @@ def test_restart_at_the_data():
 
 
 def test_what_cannot_work_is_refused():
-    with pytest.raises(ValueError, match="20 chains, but the replay buffer has 10 slots"):
+    with pytest.raises(ValueError, match="20 chains are needed, but the buffer has 10 slots"):
         Replay(size=10).build((2,)).draw(torch.zeros(20, 2), generator(0))
-    with pytest.raises(ValueError, match="not drawn from this replay buffer"):
+    with pytest.raises(ValueError, match="not drawn from this buffer"):
         Replay(size=10).build((2,)).keep(torch.zeros(3, 2))
-    with pytest.raises(ValueError, match="itself remembers chains"):
+    with pytest.raises(ValueError, match="itself keeps chains"):
         Replay(restart=Replay())
 
 

@@ -80,14 +80,14 @@ def test_draws_have_the_dtype_of_the_batch_and_are_no_window_into_the_chains():
 
 def test_what_cannot_work_is_refused():
     starts = Persistent(chains=10).build((2,))
-    with pytest.raises(ValueError, match="20 chains, but 10 persist: raise 'chains' to at least 20"):
+    with pytest.raises(ValueError, match="20 chains are needed, but there are 10: raise 'chains' to at least 20"):
         starts.draw(torch.zeros(20, 2), generator(0))
-    with pytest.raises(ValueError, match="20 chains, but 10 persist"):
+    with pytest.raises(ValueError, match="20 chains are needed, but there are 10"):
         starts.keep(torch.zeros(20, 2))
     for start in (Replay(), Persistent()):
-        with pytest.raises(ValueError, match="itself remembers chains"):
+        with pytest.raises(ValueError, match="itself keeps chains"):
             Persistent(start=start)
-        with pytest.raises(ValueError, match="itself remembers chains"):
+        with pytest.raises(ValueError, match="itself keeps chains"):
             Replay(restart=start)
 
 

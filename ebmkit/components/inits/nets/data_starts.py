@@ -1,4 +1,4 @@
-"""Chain starts at data points."""
+"""Chains started at data points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ebmkit.contracts.modules.starts import Starts
 
 
 class DataStarts(Starts):
-    """The rows of the batch. Nothing is remembered."""
+    """Initial states at the rows of the batch. No state is kept."""
 
     def draw(self, like: Tensor, rng: Generator) -> Tensor:
         return like.detach().clone()

@@ -1,4 +1,4 @@
-"""Chain starts in noise."""
+"""Chains started from noise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ebmkit.contracts.modules.starts import Starts
 
 
 class NoiseStarts(Starts):
-    """Fresh draws from N(0, scale^2 I) or U[-scale, scale]^d; for discrete states a fair coin for every unit."""
+    """New draws from N(0, scale^2 I) or U[-scale, scale]^d; uniform draws of the units of discrete states."""
 
     def __init__(self, event: tuple[int, ...], distribution: str, scale: float) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from ebmkit.contracts.modules.starts import Starts
 
 
 class PersistentStarts(Starts):
-    """A fixed set of chains. `draw` takes the first ones in order, `keep` says where they got to."""
+    """A fixed set of chains. `draw` returns the first ones in order, `keep` stores their final states."""
 
     positions: Tensor
     begun: Tensor
@@ -18,7 +18,7 @@ class PersistentStarts(Starts):
         super().__init__()
         self.capacity = chains
         self.start = start
-        # Chains begin when they are first drawn, not here: all randomness then comes from the generator of `draw`.
+        # Chains start at their first draw, not here, so that all randomness comes from the generator of `draw`.
         self.register_buffer("positions", torch.zeros(chains, *event))
         self.register_buffer("begun", torch.zeros(chains, dtype=torch.bool))
 
@@ -35,5 +35,5 @@ class PersistentStarts(Starts):
     def _fitting(self, n: int) -> int:
         chains = len(self.positions)
         if n > chains:
-            raise ValueError(f"{n} chains, but {chains} persist: raise 'chains' to at least {n}")
+            raise ValueError(f"{n} chains are needed, but there are {chains}: raise 'chains' to at least {n}")
         return n

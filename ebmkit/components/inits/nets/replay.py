@@ -1,4 +1,4 @@
-"""The replay buffer."""
+"""The replay buffer as a module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ebmkit.contracts.modules.starts import Starts
 
 
 class ReplayStarts(Starts):
-    """A buffer of chain ends. `draw` takes distinct slots, `keep` writes back into the slots drawn last."""
+    """A buffer of final states of chains. `draw` picks distinct slots, `keep` writes to the slots drawn last."""
 
     positions: Tensor
     used: Tensor
@@ -21,7 +21,7 @@ class ReplayStarts(Starts):
         self.capacity = size
         self.rejuvenation = rejuvenation
         self.restart = restart
-        # Slots are filled when they are first drawn, not here: all randomness then comes from the generator of `draw`.
+        # Slots are filled at their first draw, not here, so that all randomness comes from the generator of `draw`.
         self.register_buffer("positions", torch.zeros(size, *event))
         self.register_buffer("used", torch.zeros(size, dtype=torch.bool))
         self.register_buffer("kept_at", torch.zeros(size, dtype=torch.long))
@@ -31,7 +31,7 @@ class ReplayStarts(Starts):
     def draw(self, like: Tensor, rng: Generator) -> Tensor:
         n, size = len(like), len(self.positions)
         if n > size:
-            raise ValueError(f"{n} chains, but the replay buffer has {size} slots: raise 'size' to at least {n}")
+            raise ValueError(f"{n} chains are needed, but the buffer has {size} slots: raise 'size' to at least {n}")
         self._slots = slots = torch.randperm(size, generator=rng, device=like.device)[:n]
         used = self.used[slots]
         self.age = ((self.draws - self.kept_at[slots]) * used).sum() / used.sum().clamp(min=1)
@@ -41,7 +41,7 @@ class ReplayStarts(Starts):
 
     def keep(self, x: Tensor) -> None:
         if self._slots is None or len(self._slots) != len(x):
-            raise ValueError(f"{len(x)} chain ends were handed back that were not drawn from this replay buffer")
+            raise ValueError(f"{len(x)} final states were passed to 'keep', but they were not drawn from this buffer")
         self.positions[self._slots] = x.to(self.positions.dtype)
         self.used[self._slots] = True
         self.draws += 1

@@ -1,1 +1,1 @@
-"""The torch modules of this kind."""
+"""The torch modules of the noise distributions."""

@@ -1,4 +1,4 @@
-"""Gaussian noise around given points."""
+"""Conditional Gaussian noise as a module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ebmkit.contracts.modules.conditional_density import ConditionalDensity
 
 
 class ConditionalGaussian(ConditionalDensity):
-    """N(x, sigma^2 I), with sigma in a buffer: it is saved with the run and never trained."""
+    """N(x, sigma^2 I), with sigma in a buffer: saved with the run, not trainable."""
 
     sigma: Tensor
 

@@ -1,4 +1,4 @@
-"""A normalising flow as a density that learns."""
+"""A normalising flow as a trainable density."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ebmkit.contracts.modules.density import Density
 class FlowDensity(Density):
     """`x = centre + scale * f(z)`, where f is a neural spline flow and z ~ N(0, I).
 
-    The coordinates are split into two groups that transform each other in turn, so that both directions are quick.
+    The coordinates are split into two groups that transform each other in turn, so that both directions are fast.
     """
 
     centre: Tensor
@@ -34,7 +34,7 @@ class FlowDensity(Density):
         super().__init__()
         dtype = torch.get_default_dtype()
         d = len(centre)
-        # A single coordinate has nothing that its spline could depend on.
+        # The spline of a single coordinate cannot depend on others.
         network: dict[str, Any] = {"passes": 2, "hidden_features": hidden, "activation": nn.SiLU} if d > 1 else {}
         self.event = event
         self.register_buffer("centre", centre.to(dtype))
@@ -46,7 +46,7 @@ class FlowDensity(Density):
                     knots.mul_(0.01)
 
     def log_prob(self, x: Tensor) -> Tensor:
-        if not len(x):  # zuko cannot fold no numbers at all
+        if not len(x):  # zuko does not support empty batches
             return x.new_zeros(0)
         z, log_det = self.to_base().call_and_ladj((x.flatten(1) - self.centre) / self.scale)
         log_normal = -z.square().sum(1) / 2 - len(self.centre) / 2 * log(2 * pi)
@@ -59,17 +59,17 @@ class FlowDensity(Density):
         return x.view(n, *self.event)
 
     def fit(self, data: Tensor, steps: int, rng: Generator) -> None:
-        """Maximum likelihood of points `(N, *event)`, by Adam with a rate that falls to zero."""
+        """Maximum likelihood on points `(N, *event)`, by Adam with a learning rate that decays to zero."""
         optimizer = torch.optim.Adam(self.parameters(), lr=RATE)
-        falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(1, steps))
+        decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(1, steps))
         for _ in range(steps):
             chosen = torch.randint(len(data), (min(BATCH, len(data)),), generator=rng)
             optimizer.zero_grad()
             torch.autograd.backward(-self.log_prob(data[chosen].to(self.centre.dtype)).mean())
             optimizer.step()
-            falling.step()
+            decay.step()
         optimizer.zero_grad()
 
 
-#: How a flow is fitted: points a step, and the learning rate of the first.
+#: Fit of a flow: number of points per step, and initial learning rate.
 BATCH, RATE = 256, 5e-3

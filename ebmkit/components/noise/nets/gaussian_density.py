@@ -1,4 +1,4 @@
-"""A Gaussian to contrast data with."""
+"""Gaussian noise as a module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ebmkit.contracts.modules.density import Density
 
 
 class GaussianDensity(Density):
-    """N(mean, covariance) in buffers: it is saved with the run and never trained."""
+    """N(mean, covariance) in buffers: saved with the run, not trainable."""
 
     mean: Tensor
     factor: Tensor

@@ -1,4 +1,4 @@
-"""A mixture of Gaussians to contrast data with."""
+"""Gaussian mixture noise as a module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ebmkit.contracts.modules.density import Density
 
 
 class GaussianMixtureDensity(Density):
-    """`sum_k w_k N(m_k, C_k)` in buffers: it is saved with the run and never trained."""
+    """`sum_k w_k N(m_k, C_k)` in buffers: saved with the run, not trainable."""
 
     weights: Tensor
     means: Tensor

@@ -1,4 +1,4 @@
-"""A noisy neural sampler as a density that learns."""
+"""A generator network as a trainable density."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GeneratorDensity(Density):
-    """`1/M sum_m N(x; mu(z_m), diag(sigma^2))`, where the latents z_m are in a buffer."""
+    """`1/M sum_m N(x; mu(z_m), diag(sigma^2))`, with the latents z_m in a buffer."""
 
     centre: Tensor
     scale: Tensor
@@ -46,7 +46,7 @@ class GeneratorDensity(Density):
         self.log_sigma = nn.Parameter(torch.tensor(sigma).log().expand(len(centre)).clone())
 
     def _centres(self) -> Tensor:
-        """Where the latents lead, in units of the data. A copy goes in, so that they can be redrawn behind a graph."""
+        """mu of the latents, in units of the data. Of a copy, so that they can be redrawn before a backward pass."""
         centres: Tensor = self.mu(self.latents.clone())
         return centres
 

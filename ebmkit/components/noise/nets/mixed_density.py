@@ -1,4 +1,4 @@
-"""Two noise distributions in one."""
+"""A mixture of two noise distributions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ebmkit.contracts.modules.density import Density
 
 
 class MixedDensity(Density):
-    """`share * base + (1 - share) * other`. The base is not trained; the other may be."""
+    """`share * base + (1 - share) * other`. The base is not trainable; the other may be."""
 
     def __init__(self, base: Density, other: Density, share: float) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class MixedDensity(Density):
         return self._either(base, other, context.rng)
 
     def _either(self, base: Tensor, other: Tensor, rng: Generator) -> Tensor:
-        """A coin for each row."""
+        """Each row of `base` with probability `share`, else of `other`."""
         shape = (len(base), *[1] * (base.dim() - 1))
         u = torch.empty(shape, device=base.device, dtype=base.dtype).uniform_(generator=rng)
         return torch.where(u < self.share, base, other)

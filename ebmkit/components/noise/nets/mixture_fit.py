@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians fitted to points, by expectation maximisation."""
+"""Fit of Gaussian mixtures by expectation maximisation."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from torch import Tensor
 
 from ebmkit.components.models.nets.gaussian import whitening
 
-#: The least variance of a component along any direction, as a part of the mean variance of the points: one that has
-#: gathered on few of them does not become a spike.
+#: Minimum variance of a component along any direction, as a fraction of the mean variance of the points: no component
+#: collapses on few of them.
 FLOOR = 1e-3
 
 
 def fit_mixture(points: Tensor, components: int, steps: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Weights `(K,)`, means `(K, d)` and covariances `(K, d, d)` for points `(N, d)`. There is no chance in it."""
+    """Weights `(K,)`, means `(K, d)` and covariances `(K, d, d)` for points `(N, d)`. The fit is deterministic."""
     floor = FLOOR * points.var(0).mean() * torch.eye(points.shape[1], dtype=points.dtype)
     nearest = torch.cdist(points, _far_apart(points, components)).argmin(1)
     shares = torch.nn.functional.one_hot(nearest, components).to(points.dtype)
@@ -27,7 +27,7 @@ def fit_mixture(points: Tensor, components: int, steps: int) -> tuple[Tensor, Te
 
 
 def _moments(points: Tensor, shares: Tensor, floor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Those of the points in their shares `(N, K)`."""
+    """Weights, means and covariances of the points with the responsibilities `shares (N, K)`."""
     mass = shares.sum(0)
     means = shares.T @ points / mass.unsqueeze(1)
     covariances = [
@@ -38,7 +38,7 @@ def _moments(points: Tensor, shares: Tensor, floor: Tensor) -> tuple[Tensor, Ten
 
 
 def _far_apart(points: Tensor, count: int) -> Tensor:
-    """Points to begin with: the one next to the mean, then each time the farthest from those that there are."""
+    """Initial means: the point nearest to the mean, then repeatedly the point farthest from those chosen."""
     distance = (points - points.mean(0)).norm(dim=1)
     chosen = [int(distance.argmin())]
     distance = torch.full_like(distance, torch.inf)

@@ -1,4 +1,4 @@
-"""A kernel density to contrast data with."""
+"""Parzen window noise as a module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ebmkit.maths.kernels import log_kernel_mean
 
 
 class ParzenDensity(Density):
-    """A Gaussian on each of some points `(M, d)`, as wide as `bandwidth` `(d,)` says."""
+    """The mean of Gaussians at points `(M, d)`, with standard deviations `bandwidth` `(d,)`."""
 
     points: Tensor
     bandwidth: Tensor

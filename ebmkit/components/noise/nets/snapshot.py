@@ -16,9 +16,9 @@ from ebmkit.contracts.setting import Setting
 
 
 class SnapshotDensity(Density):
-    """`exp(-E_m)`, unnormalised, with the weights that the model had when it was last copied."""
+    """`exp(-E_m)`, unnormalised, with the weights of the model at the last copy."""
 
-    #: The copy, which `prepare` makes first.
+    #: The copy, created by `prepare`.
     model: nn.Module
     #: A state, for its shape, device and dtype.
     origin: Tensor
@@ -45,15 +45,15 @@ class SnapshotDensity(Density):
     def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
         like = batch if count == len(batch) else batch[torch.arange(count, device=batch.device) % len(batch)]
         start = self.starts.draw(like, context.rng)
-        # Where a copy is due, the model itself is what it will be a copy of. It is made behind the model's pass: a
-        # chain that is broken off has then moved nothing, and the copy has the spectral norms of that pass.
+        # If a copy is due, the model itself is used. It is copied after its forward pass: an interrupted chain has then
+        # changed nothing, and the copy has the spectral norms of that pass.
         x = context.chain(self.sampler, model if self._is_due(context.step) else self.model, start, traced=True)
         self.starts.keep(x)
         return x
 
     @property
     def age(self) -> Tensor | None:
-        """How many draws ago the chains drawn last were kept, for starts that remember."""
+        """Number of draws since the chains drawn last were kept, for starts that keep chains."""
         return self.starts.age
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""A box to contrast data with."""
+"""Uniform noise as a module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ebmkit.contracts.modules.density import Density
 
 
 class UniformDensity(Density):
-    """The same density everywhere in a box, none outside of it."""
+    """A constant density in a box, zero outside."""
 
     low: Tensor
     high: Tensor
