@@ -29,7 +29,7 @@ class Line(Data):
     Parameters:
         size: number of training points.
         test_size: number of held-out points.
-        noise: standard deviation of the noise; 0.01 gives the variance 1e-4 of the lecture notes.
+        noise: standard deviation of the noise; 0.01 gives the variance 1e-4 of the reference.
         scale: standard deviation along the line.
         angle: angle between the line and the first axis, in degrees.
 

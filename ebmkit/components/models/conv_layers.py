@@ -43,8 +43,8 @@ def shape_after(layers: Sequence[ConvLayer], event: Event) -> tuple[int, int, in
     for number, layer in enumerate(layers):
         if layer.kernel > min(height, width) + 2 * layer.padding:
             raise ValueError(
-                f"has nothing left of an image of {event[1]} x {event[2]}: layers[{number}], with kernel "
-                f"{layer.kernel} and padding {layer.padding}, gets {height} x {width}"
+                f"has too many or too large layers for an image of {event[1]} x {event[2]}: layers[{number}], with "
+                f"kernel {layer.kernel} and padding {layer.padding}, gets {height} x {width}"
             )
         channels = layer.channels
         height = (height + 2 * layer.padding - layer.kernel) // layer.stride + 1

@@ -55,8 +55,8 @@ class ParallelTempering(Sampler):
     a step size tuned at T = 1 suits all; if the energy grows faster than quadratically, hot replicas need a smaller
     one. A constant factor leaves an exact sampler exact.
 
-    All replicas start at the start of their chain, so the first exchanges should be discarded. The acceptance of a step
-    is that of the exchanges, averaged over the proposed pairs; 0.2 to 0.5 is good. On a Gaussian in d dimensions it is
+    All replicas start at the same state, so the first exchanges should be discarded. The acceptance of a step is that
+    of the exchanges, averaged over the proposed pairs; 0.2 to 0.5 is good. On a Gaussian in d dimensions it is
     0.234 at a ratio of 1 + 2.4 / sqrt(d), and 2 / (1 + ratio) in two. The highest temperature must be comparable to the
     height of the barriers. A step costs R times the inner sampler's steps, one more evaluation, and one initialisation
     of the inner sampler. A replica whose energy is not finite is not exchanged, and is counted.
