@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @component("calibration")
 class Calibration(Metric):
-    """Expected calibration error: mean difference of confidence and accuracy over bins of confidence.
+    """Expected calibration error: mean absolute difference of confidence and accuracy over bins.
 
         ece = sum_b (n_b / n) |accuracy in b - mean confidence in b|,    confidence = max_y p(y | x)
 

@@ -21,10 +21,10 @@ def long_chains(view: View) -> Draws:
     if x.shape[1] < FEWEST:
         raise ValueError(f"{x.shape[1]} draws per chain are too few: at least {FEWEST} are needed")
     halves = split(x)
-    still = (halves == halves[:, :1]).all(0).all(0).flatten().nonzero().flatten().tolist()
-    if still:
+    fixed = (halves == halves[:, :1]).all(0).all(0).flatten().nonzero().flatten().tolist()
+    if fixed:
         raise ValueError(
-            f"{len(still):,} of {x[0, 0].numel():,} coordinates of a state never move, the first of them x[{still[0]}] "
+            f"{len(fixed):,} of {x[0, 0].numel():,} coordinates of a state never move, the first of them x[{fixed[0]}] "
             "of the flattened state: the mixing of chains that do not move cannot be measured"
         )
     return view.draws

@@ -40,9 +40,9 @@ def neighbours(points: Tensor, among: Tensor, mask: Tensor | None = None) -> Nei
         block = others[first : first + side]
         if mask is not None:
             block = block[:, mask.flatten().to(block.device)]
-        apart = torch.cdist(flat, block.to(flat), compute_mode="donot_use_mm_for_euclid_dist")
-        here, column = apart.min(1)
-        beyond = apart.masked_fill(apart <= here.unsqueeze(1), infinite).amin(1)
+        distances = torch.cdist(flat, block.to(flat), compute_mode="donot_use_mm_for_euclid_dist")
+        here, column = distances.min(1)
+        beyond = distances.masked_fill(distances <= here.unsqueeze(1), infinite).amin(1)
         closer = here < nearest
         # The next distance is the smallest of four that differs from the nearest, so that copies do not count.
         four = torch.stack([nearest, following, here, beyond], 1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @component("rhat")
 class Rhat(Metric):
-    """R-hat: rank-normalised split R-hat of long chains, of the coordinate with the largest; 1 if chains agree.
+    """Rank-normalised split R-hat of long chains, the largest over coordinates; 1 if chains agree.
 
         rhat_max = max_i sqrt(((N - 1) W_i + B_i) / (N W_i))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @component("adversarial_ce")
 class AdversarialCE(Objective):
-    """Adversarial contrastive estimation: NCE against a mixture of fixed noise and a generator trained to be hard.
+    """Adversarial contrastive estimation: NCE against fixed noise mixed with an adversarial generator.
 
         min_theta max_phi J,    J = E_data[softplus(-G(x))] + r E_n[softplus(G(x))]
         G(x) = -E(x) - log Z - log p_n(x) - log r,    p_n = base_share p_base + (1 - base_share) p_phi

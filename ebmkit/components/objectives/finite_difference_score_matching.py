@@ -44,7 +44,7 @@ class FiniteDifferenceScoreMatching(Objective):
 
         d = prod(batch.shape[1:])
         v = self.eps / sqrt(d) * probes.draw_probes("sphere", batch, 1, context.rng)[0]
-        ahead, here, behind = model(torch.cat([batch + v, batch, batch - v])).chunk(3)
-        slope, bend = (ahead - behind) / 2, ahead + behind - 2 * here
+        plus, centre, minus = model(torch.cat([batch + v, batch, batch - v])).chunk(3)
+        slope, curvature = (plus - minus) / 2, plus + minus - 2 * centre
         scale = d / self.eps**2
-        return Loss(scale * (slope.square() / 2 - bend).mean(), {"trace": -scale * bend.detach().mean()})
+        return Loss(scale * (slope.square() / 2 - curvature).mean(), {"trace": -scale * curvature.detach().mean()})

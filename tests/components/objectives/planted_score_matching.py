@@ -153,8 +153,8 @@ BUGS = [
         "differences of first order",
         "score_matching",
         "components/objectives/finite_difference_score_matching.py",
-        "(ahead - behind) / 2",
-        "ahead - here",
+        "(plus - minus) / 2",
+        "plus - centre",
     ),
     Planted(
         "differences without the dimension",
@@ -167,8 +167,8 @@ BUGS = [
         "differences over twice the step",
         "score_matching",
         "components/objectives/finite_difference_score_matching.py",
-        "(ahead - behind) / 2",
-        "ahead - behind",
+        "(plus - minus) / 2",
+        "plus - minus",
     ),
     Planted(
         "normal directions taken for unit ones",

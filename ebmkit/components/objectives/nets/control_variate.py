@@ -63,13 +63,13 @@ class SteinControl(nn.Module):
     ) -> Tensor:
         """The control variate for noise samples `x` with log ratios `log_u`."""
         beta = self.beta
-        steined = stein(s0, log_u, x, model, noise, rng)
+        terms = stein(s0, log_u, x, model, noise, rng)
         if (step - 1) % EVERY == 0 and len(x) > 1:
-            self._fit(s0(log_u), steined, [parameter for parameter in model.parameters() if parameter.requires_grad])
-        return beta * steined.mean()
+            self._fit(s0(log_u), terms, [parameter for parameter in model.parameters() if parameter.requires_grad])
+        return beta * terms.mean()
 
-    def _fit(self, plain: Tensor, steined: Tensor, parameters: list[nn.Parameter]) -> None:
-        of_plain, of_stein = _difference(plain, parameters), _difference(steined, parameters)
+    def _fit(self, plain: Tensor, terms: Tensor, parameters: list[nn.Parameter]) -> None:
+        of_plain, of_stein = _difference(plain, parameters), _difference(terms, parameters)
         for known, seen in ((self.covariance, of_plain @ of_stein), (self.variance, of_stein @ of_stein)):
             known.lerp_(seen.to(known.dtype), RATE)
 
