@@ -11,7 +11,7 @@ from ebmkit.language.check import Checked
 from ebmkit.language.fit.chains import chain_misfits, start_misfits
 from ebmkit.language.fit.metrics import expectation_misfits, metric_misfits, stop_misfits
 from ebmkit.language.fit.places import Places, event_of
-from ebmkit.language.fit.refusals import refusals
+from ebmkit.language.fit.refusals import refusal_misfits
 from ebmkit.language.fit.states import data_misfits, idle_misfits, section_misfits, shape_misfits
 from ebmkit.language.fit.training import (
     ability_misfits,
@@ -52,7 +52,7 @@ def misfits(checked: Checked, registry: Registry, *, idle: bool = False) -> Iter
             yield from noise_misfits(path, component, checked, here)
         if isinstance(component, Init):
             yield from start_misfits(path, component, checked, here)
-    yield from refusals(checked, here)
+    yield from refusal_misfits(checked, here)
     yield from objective_misfits(checked, here)
     yield from chain_misfits(checked, here)
     yield from metric_misfits(checked, here)

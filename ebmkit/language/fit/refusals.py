@@ -14,7 +14,7 @@ from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import Places, label_of, question_of
 
 
-def refusals(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+def refusal_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     """The refusals of all components of the spec. Models and data inside other components are left to these."""
     question = question_of(checked)
     if question is None:
