@@ -18,7 +18,8 @@ def check_target(target: Model, *abilities: str) -> None:
             raise ValueError(f"model '{target.component_name}' does not offer '{ability}'")
     if target.traits().conditioning is not None:
         raise ValueError(
-            f"model '{target.component_name}' takes a {target.traits().conditioning} too and cannot be a target"
+            f"model '{target.component_name}' takes a {target.traits().conditioning} in addition to x and cannot be a "
+            "target"
         )
     if target.event() is None:
         raise ValueError(
