@@ -12,7 +12,11 @@ from tests.language.specs import score_spec
     [
         ({"init": "data"}, "E209", "starts from its own noise"),
         ({"compile": True}, "E209", "'compile' applies to energies"),
-        ({"evaluate": [{"use": "score_error", "target": {"use": "noised_mixture"}}]}, "E108", "takes a time in addition to x"),
+        (
+            {"evaluate": [{"use": "score_error", "target": {"use": "noised_mixture"}}]},
+            "E108",
+            "takes a time in addition to x",
+        ),
     ],
 )
 def test_what_would_have_no_effect_or_fail_late_is_refused(changes, code, words):
