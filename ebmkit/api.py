@@ -1,16 +1,16 @@
-"""All that a plugin author imports.
+"""Everything that a plugin author imports.
 
     from ebmkit.api import Bregman, component, torch
 
-Nothing else in ebmkit is a promise: these names keep their meaning within one `API_VERSION`. `Conditional`,
-`ConditionalDensity`, `Contest`, `Density`, `LiveModule`, `Starts` and `run_chain` import torch, so take them inside the
-method that uses them.
+Only these names are stable: they keep their meaning within one `API_VERSION`. `Conditional`,
+`ConditionalDensity`, `Contest`, `Density`, `LiveModule`, `Starts` and `run_chain` import torch, so import them inside
+the method that uses them.
 """
 
 import typing as _typing
 from types import ModuleType as _ModuleType
 
-# `as` marks what is exported, to type checkers too.
+# `as` marks exported names for type checkers.
 # isort: off
 from annotated_types import Ge as Ge, Gt as Gt, Interval as Interval, Le as Le, Len as Len, Lt as Lt, MinLen as MinLen
 
@@ -27,7 +27,7 @@ from ebmkit.contracts.abilities import (
 )
 from ebmkit.contracts.component import component as component, section as section
 from ebmkit.contracts.context import Context as Context
-from ebmkit.contracts.kinds import *  # noqa: F403  # every kind, and the types that its methods are given and return
+from ebmkit.contracts.kinds import *  # noqa: F403  # every kind, and the types of its methods' arguments and results
 from ebmkit.contracts.lazy import LazyModule as LazyModule, torch as torch
 from ebmkit.contracts.energy import Energy as Energy
 from ebmkit.contracts.panel import Panel as Panel
@@ -66,12 +66,12 @@ _WITH_TORCH = {
     "run_chain": "ebmkit.chains.chain",
 }
 
-if not _typing.TYPE_CHECKING:  # with these a type checker would take any name, or forget those of the kinds
+if not _typing.TYPE_CHECKING:  # with these a type checker would accept any name, or lose those of the kinds
     _HERE = [name for name, value in globals().items() if name[0] != "_" and type(value) is not _ModuleType]
     __all__ = sorted([*_HERE, *_WITH_TORCH])
 
     def __getattr__(name: str) -> object:
-        """The names that need torch, when they are first asked for."""
+        """Load the names that need torch when they are first used."""
         if name not in _WITH_TORCH:
             raise AttributeError(f"module 'ebmkit.api' has no attribute {name!r}")
         from importlib import import_module

@@ -1,4 +1,4 @@
-"""An experiment in one call, and its run folder in Python: for scripts and notebooks."""
+"""Running experiments and opening run folders from Python, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs") -> Record:
-    """Carry out an experiment, silently: a plan, or whatever `load_spec` takes.
+    """Run an experiment without output: a plan, or anything that `load_spec` accepts.
 
     The record has the folder and the results; claims that do not hold are in `record.unmet`.
     """
@@ -35,7 +35,7 @@ def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: st
 
 
 def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow_drift: bool = False) -> Record:
-    """Go on with an interrupted run, silently, from its last sound checkpoint. `plugins` names files of code."""
+    """Continue an interrupted run without output, from its last intact checkpoint. `plugins` names plugin files."""
     from ebmkit.engine import session
     from ebmkit.report.drawing import draw_run
 
@@ -45,7 +45,7 @@ def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow
 
 
 class Run:
-    """What `ebmkit.open_run` gives. Nothing of it changes the run.
+    """A run folder, opened by `ebmkit.open_run`. Nothing here changes the run.
 
     run = ebmkit.open_run("runs/quickstart/20261116T120000Z-0123abcd")
     energy = run.model(x)
@@ -54,7 +54,7 @@ class Run:
 
     def __init__(self, folder: Path, plugins: Sequence[str] = ()) -> None:
         self.folder = folder
-        #: What `run.json` says: status, step, seed, results, sessions.
+        #: The content of `run.json`: status, step, seed, results, sessions.
         self.summary: dict[str, Any] = read_summary(folder)
         self.plan: Plan = load_spec(folder / "resolved.yaml", plugins=plugins)
 
@@ -63,12 +63,12 @@ class Run:
 
     @property
     def status(self) -> str:
-        """`finished`, or how the run was left."""
+        """`finished`, or how the run ended."""
         return str(self.summary["status"])
 
     @property
     def results(self) -> dict[str, float]:
-        """What was measured at the end."""
+        """The results of the final evaluation."""
         return dict(self.summary["results"])
 
     @property
@@ -78,7 +78,7 @@ class Run:
 
     @cached_property
     def view(self) -> RunView:
-        """The run as metrics and panels see it."""
+        """The view of the run that metrics and panels receive."""
         from ebmkit.engine.sampling import give_kept_samples, view_of
 
         view = view_of(self.plan, self.folder)
@@ -87,16 +87,16 @@ class Run:
 
     @property
     def model(self) -> nn.Module:
-        """The trained module, in eval mode: `(B, *event) -> (B,)` energies. The running mean where there is one.
+        """The trained module, in eval mode: `(B, *event) -> (B,)` energies. The running mean, if there is one.
 
-        With a noise schedule it takes a level beside x, and labels where it knows some: `run.model(x, level, labels)`.
-        A score network then gives scores, `(B, *event)`.
+        With a noise schedule it also takes a level, and labels if it was trained with some: `run.model(x, level,
+        labels)`. A score network then returns scores, `(B, *event)`.
         """
         return self.view.parts.evaluated.eval()
 
     @property
     def metrics(self) -> dict[str, list[tuple[int, float]]]:
-        """Everything that was recorded, as `(step, value)` pairs by name."""
+        """All recorded numbers: lists of `(step, value)` pairs by name."""
         return {name: list(points) for name, points in self.view.history.series.items()}
 
     @cached_property
@@ -105,12 +105,12 @@ class Run:
         return self.view.samples(self.plan.spec.samples).cpu()
 
     def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
-        """`n` fresh samples `(n, *event)`; the same ones for the same seed; of one label, if the model takes any."""
+        """`n` new samples `(n, *event)`, determined by the seed; with one label, if the model takes labels."""
         from ebmkit.engine.conditioning import Condition
 
         return self.view.reseeded(n, seed, None if label is None else Condition(label)).samples(n).cpu()
 
 
 def open_run(path: str | os.PathLike[str], *, plugins: Sequence[str] = ()) -> Run:
-    """The run in a folder. `plugins` names files, as `--plugin` does."""
+    """Open a run folder. `plugins` names plugin files, as `--plugin` does."""
     return Run(Path(path), plugins)

@@ -1,1 +1,1 @@
-"""From parts to numbers: random streams, the loop, evaluation, and the session around them."""
+"""Building and running an experiment: random streams, training loop, evaluation, sessions."""

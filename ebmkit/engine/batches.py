@@ -11,9 +11,9 @@ from ebmkit.engine.rng import Streams
 class Batches:
     """Every epoch visits the data in a new order, which is a function of seed and epoch.
 
-    So the position in the data is one integer, the step. What does not fill a batch at the end of an epoch is left for
-    another one; data smaller than a batch are one batch. Data that do not fit on the device stay on the host, or in
-    their file, and batches are brought over one at a time.
+    The position in the data is therefore given by the step alone. An incomplete batch at the end of an epoch is
+    skipped; data smaller than a batch form one batch. Data that do not fit on the device stay on the host, or in their
+    file, and are transferred batch by batch.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Batches:
         self._order = torch.empty(0, dtype=torch.long, device=data.device)
 
     def at(self, step: int) -> Tensor:
-        """The points of a step of this stage, counted from 1."""
+        """The points of a step of this stage; steps are counted from 1."""
         return self._rows(self.data, step)
 
     def labels_at(self, step: int) -> Tensor | None:

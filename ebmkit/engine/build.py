@@ -1,4 +1,4 @@
-"""Plan to live parts on a device."""
+"""Builds the parts of a run from its plan, on a device."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ebmkit.registry.abilities import broken_promises
 
 
 def build(plan: Plan, *, stand_in: bool = False) -> Parts:
-    """The parts of a plan, freshly initialised. Also sets how many threads this process uses, and whether it insists on
-    determinism.
+    """The parts of a plan, newly initialised. Also sets the number of threads of this process and whether it requires
+    deterministic algorithms.
 
-    For a dry run, made-up points may `stand_in` for data whose files are not here. Otherwise that is a mistake.
+    For a dry run, random points may `stand_in` for data whose files are missing. Otherwise missing files are an error.
     """
     spec = plan.spec
     if not stand_in:
@@ -57,7 +57,7 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     return Parts(device, dtype, threads, model, starts, train.x, test.x, train.y, test.y, extras, optimizers, mean)
 
 
-# Made on the CPU in float32, then moved: neither device nor precision change what a run begins with.
+# Built on the CPU in float32, then moved: the initial weights depend neither on the device nor on the precision.
 
 
 def _model(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dtype) -> nn.Module:
@@ -83,14 +83,14 @@ def _starts(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dty
 
 
 def _prepare(plan: Plan, setting: Setting, starts: Starts) -> None:
-    """The modules of model and init, then every component, learn what the run is about."""
+    """Prepare the modules of model and init, then every component."""
     prepared: set[int] = set()
     with ErrorSite(plan, ("model",)):
         prepare_modules(setting.model, setting)
     with ErrorSite(plan, ("init",)):
         prepare_modules(starts, setting)
     for path, component in walk(plan.spec):
-        if id(component) not in prepared:  # a shared one is met at every place that refers to it
+        if id(component) not in prepared:  # a shared component occurs at every place that refers to it
             prepared.add(id(component))
             with ErrorSite(plan, path):
                 component.prepare(setting)
@@ -100,7 +100,7 @@ def _extras(
     plan: Plan, setting: Setting, streams: Streams, device: torch.device, dtype: torch.dtype
 ) -> nn.Module | None:
     objective = plan.spec.objective
-    assert objective is not None  # resolve promised
+    assert objective is not None  # checked by resolve
     assert setting.data is not None
     with ErrorSite(plan, ("objective",)), seeded(streams, "objective/extras"), fitting_precision(dtype):
         extras = objective.extras(plan.event, setting.data)
@@ -112,16 +112,16 @@ def _extras(
 
 
 def _optimizers(plan: Plan, model: nn.Module, extras: nn.Module | None) -> tuple[torch.optim.Optimizer, ...]:
-    """One for each stage."""
+    """One optimizer per stage."""
     spec, optimizers = plan.spec, []
-    learnt = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
-    if not learnt and spec.objective:
+    trained = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
+    if not trained and spec.objective:
         who = f"model {spec.model.component_name!r} and objective {spec.objective.component_name!r}"
         raise ComponentFailed(f"{who} have no parameter to train", plan.place(("model",)))
     for index, stage in enumerate(spec.stages):
         path = (*spec.stage_path(index), "optimizer")
         with ErrorSite(plan, path):
-            optimizers.append(stage.optimizer.build(learnt))
+            optimizers.append(stage.optimizer.build(trained))
     return tuple(optimizers)
 
 

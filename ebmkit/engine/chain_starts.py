@@ -1,4 +1,4 @@
-"""Where the chains that sample a run begin."""
+"""The starting points of the chains that sample a run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ebmkit.errors.running import Diverged
 
 
 class ChainStarts:
-    """A copy of the starts of a run, so that looking at the run does not change it.
+    """A copy of the starts of a run, so that sampling does not change the run.
 
-    A sampler of the spec's own begins where `init` says. An objective's sampler is tuned to go on from where its chains
-    are, in a replay buffer perhaps.
+    The sampler of the spec starts at its `init`. The sampler of an objective is tuned to continue the chains of
+    training, from a replay buffer for example, and so uses the starts of the objective.
     """
 
     def __init__(self, evaluated: Evaluated) -> None:
         self.evaluated, self.parts, self.plan = evaluated, evaluated.parts, evaluated.plan
         self._starts = copy.deepcopy(self._found())
-        #: Chains at a time.
+        #: The number of chains per block.
         self.rows = min(evaluated.rows, self._starts.capacity or evaluated.rows)
 
     def draw(self, n: int, rng: Generator) -> Tensor:
@@ -31,14 +31,14 @@ class ChainStarts:
         return self._starts.draw(self._like(n, rng), rng)
 
     def draw_finite(self, n: int, rng: Generator) -> Tensor:
-        """Starts that the model gives a finite energy, or an error."""
+        """`n` starts, at most `rows`. Raises `Diverged` if the energy is not finite at one of them."""
         x = self.draw(n, rng)
         outside = int((~self.evaluated.energy(x).isfinite()).sum()) if self.evaluated.has_energy else 0
         if outside:
             raise Diverged(
-                f"{label_at(self.plan, ('init',))}: {outside} of {n} chains begin where the energy is not finite",
+                f"{label_at(self.plan, ('init',))}: {outside} of {n} chains start where the energy is not finite",
                 self.plan.place(("init",)),
-                help="no chain finds its way from there; begin it where the model has mass",
+                help="no chain can move from such a point; choose an init that starts where the model has mass",
             )
         return x
 
@@ -50,7 +50,7 @@ class ChainStarts:
         return self.parts.starts
 
     def _like(self, n: int, rng: Generator) -> Tensor:
-        """The shape that starts imitate: random training points, which some of them use as they are."""
+        """Random training points: they give shape, device and dtype, and some starts use the points themselves."""
         train, device = self.parts.train, self.parts.device
         if train is None:
             return torch.zeros(n, *self.plan.event, device=device, dtype=self.parts.dtype)

@@ -1,4 +1,4 @@
-"""What is known of samples before they are drawn: a label, or a part of each; and states that are given with noise."""
+"""Conditions on samples, a label or known coordinates, and the files with known or noisy states."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from ebmkit.maths.process import signal_and_noise
 
 @dataclass(frozen=True)
 class Condition:
-    """A label that all samples are to have; and states `(N, *event)`, with a mask that is true where they are known."""
+    """A label for all samples, or states `(N, *event)` with a mask that is true where they are known, or both."""
 
     label: int | None = None
     known: Tensor | None = None
     mask: Tensor | None = None
 
     def projection(self, first: int, like: Tensor, schedule: Schedule | None) -> Callable[[Any, Generator], Any] | None:
-        """What keeps the known part of the chains from `first` on, as many as `like` has, at the noise they have.
+        """A function that resets the known part of a block of chains after each step; None if nothing is known.
 
-        Known states are taken in turn where there are fewer than chains. On the way the known part is noised as much
-        as the rest, which so grows together with it; where they end clean, without noise, it is what was given.
+        The block has as many chains as `like` and begins with chain `first`. If there are fewer known states than
+        chains, they are used cyclically. The known part is noised to the current level of the chain; at a clean end
+        it is exactly what was given.
         """
         if schedule is None or (part := self._part(first, like)) is None:
             return None
@@ -44,13 +45,13 @@ class Condition:
         return project
 
     def with_known(self, x: Tensor, first: int = 0) -> Tensor:
-        """Ends of the chains from `first` on, with the known part as it was given: a chain that does not end with a
+        """Ends of the chains from `first` on, with the known part as given: a chain that does not end with a
         denoising step leaves it noised."""
         part = self._part(first, x)
         return x if part is None else torch.where(part[1], part[0], x)
 
     def _part(self, first: int, like: Tensor) -> tuple[Tensor, Tensor] | None:
-        """Known states of the chains from `first` on, as many as `like` has, and where they are known."""
+        """Known states for the chains from `first` on, as many as `like` has, and their mask."""
         if self.known is None or self.mask is None:
             return None
         rows = torch.arange(first, first + len(like), device=self.known.device) % len(self.known)
@@ -59,19 +60,19 @@ class Condition:
 
 
 def read_condition(path: Path, event: Event, label: int | None = None) -> Condition:
-    """A .npz file with states `x` and a `mask` that is true, or not zero, where they are known.
+    """Read a .npz file with states `x` and a `mask` that is true, or not zero, where they are known.
 
-    What is wrong with it is told as a ValueError. Elsewhere `x` may hold anything, NaN among it.
+    Where the mask is false, `x` may hold anything, NaN included. Errors in the file raise ValueError.
     """
     x, shape = _states(path, event), npz_header(str(path), "mask").shape
     if shape not in (event, tuple(x.shape)):
-        raise ValueError(f"'{path}' has a 'mask' of shape {shape}, not {event} for all or {tuple(x.shape)} for each")
+        raise ValueError(f"'{path}' has a 'mask' of shape {shape}; expected {event} or {tuple(x.shape)}")
     found = _floats(read_npz(str(path), "mask"))
     if not bool(found.isfinite().all()):
-        raise ValueError(f"'{path}' has a 'mask' with numbers that are not finite")
+        raise ValueError(f"'{path}' has values in 'mask' that are not finite")
     mask = found != 0
     if not bool(mask.any()):
-        raise ValueError(f"'{path}' has a 'mask' that is true nowhere, so that nothing is known")
+        raise ValueError(f"'{path}' has a 'mask' that is true nowhere, so nothing is known")
     _check_finite(path, x.masked_fill(~mask, 0))
     return Condition(label, x.masked_fill(~mask, 0), mask)
 
@@ -84,11 +85,11 @@ def read_states(path: Path, event: Event) -> Tensor:
 
 
 def _states(path: Path, event: Event) -> Tensor:
-    """States `(N, *event)`; the file may hold one alone, and points on a line as a flat array."""
+    """States `(N, *event)`; the file may hold a single state, and points on a line as a flat array."""
     shape = npz_header(str(path), "x").shape
     whole = shape[1:] == event or shape == event or (event == (1,) and len(shape) == 1)
     if not whole or 0 in shape:
-        raise ValueError(f"'{path}' has 'x' of shape {shape}, not (N, {', '.join(map(str, event))})")
+        raise ValueError(f"'{path}' has 'x' of shape {shape}; expected (N, {', '.join(map(str, event))})")
     return _floats(read_npz(str(path), "x").reshape(-1, *event))
 
 

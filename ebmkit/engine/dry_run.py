@@ -1,4 +1,4 @@
-"""A run without the run: everything is built and tried once, nothing is written."""
+"""The dry run: everything is built and tried once, and nothing is written."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ebmkit.engine.telling.run_log import describe, duration
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.plan import Plan
 
-#: Chains that try the sampler.
+#: The number of chains in the test of the sampler.
 CHAINS = 64
 
-#: Numbers in the points that a CPU is given at first. Where a batch of as many as the spec wants would take it more
-#: seconds than these, it stays with them: a batch that only a GPU digests is tried by a part of it.
+#: The first step on a CPU uses points with this many numbers in total. If it takes longer than PATIENCE seconds, the
+#: second one does too, instead of the whole batch: a batch meant for a GPU is tried in part.
 FEW, PATIENCE = 1 << 14, 10.0
 
 
 @dataclass(frozen=True)
 class DryRun:
-    """What was tried, and how long it took."""
+    """What was tried, and its duration."""
 
     plan: list[str]
-    #: Seconds of one training step, stage by stage; the first one in a process is slower than those behind it.
+    #: Seconds per training step, for each stage; the first step in a process is slower than the following ones.
     steps: list[float]
-    #: About how long all of the training takes.
+    #: Estimated duration of the training in seconds.
     seconds: float
-    #: Why the points were made up, where they were, and where the data can be had.
+    #: If the data are missing: which file, and where the data can be obtained.
     made_up: str | None = None
     origin: str | None = None
 
     def as_text(self) -> str:
-        """For people."""
+        """The text that `--dry-run` prints."""
         lines = list(self.plan)
         if self.steps:
             each = ", ".join(f"{1000 * s:.3g} ms" if s < 1 else f"about {duration(s)}" for s in self.steps)
@@ -53,13 +53,12 @@ class DryRun:
         return "\n".join(lines)
 
     def as_json(self) -> str:
-        """For programs."""
+        """The same as JSON."""
         return json.dumps(dataclasses.asdict(self))
 
 
 def dry_run(plan: Plan) -> DryRun:
-    """Build all parts, make one step of every stage and of the sampler. Points are made up where the data's files are
-    not here."""
+    """Build all parts, then take one step of every stage and of the sampler. Random points replace missing data."""
     parts, spec = build(plan, stand_in=True), plan.spec
     view = assemble(plan, parts)
     state = TrainingState(plan, parts, view.streams, view.history)
@@ -81,14 +80,14 @@ def dry_run(plan: Plan) -> DryRun:
 
 
 def _step(stage: Stage, most: int | None) -> float:
-    """How long a training step takes; of one that is made with a part of the batch, as if with all of it."""
+    """Seconds per training step, extrapolated to the whole batch if only `most` points are used."""
     whole, began = len(stage.batch(1)), time.perf_counter()
     tried = stage.take_step(1, points=most)
     return (time.perf_counter() - began) * whole / tried
 
 
 def _sample(view: RunView) -> None:
-    """A step of the sampler."""
+    """Take one step of the sampler."""
     plan, sampler = view.plan, view.plan.chain_sampler
     assert sampler is not None
     with ErrorSite(plan, ("sampler",) if plan.spec.sampler else ("objective", "sampler")):
@@ -105,5 +104,5 @@ def _labels(view: RunView, n: int) -> Tensor | None:
 
 
 def _few(view: RunView) -> int | None:
-    """How many points are tried at first; None for all."""
+    """The number of points in the first step; None for all."""
     return max(1, FEW // prod(view.event)) if view.parts.device.type == "cpu" else None

@@ -1,4 +1,4 @@
-"""A running mean of the weights, which samples better than where the optimizer happens to stand."""
+"""A running mean of the weights, which gives better samples than the current weights."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class RunningMean:
         self._buffers = list(self.module.buffers())
 
     def update(self, step: int, decay: float) -> None:
-        """Take in the weights as they are after `step`. With `decay` 0 the mean is the weights themselves."""
+        """Update the mean with the weights after `step`. With `decay` 0 the mean equals the weights."""
         weight = 1 - min(decay, (1 + step) / (10 + step))
         with torch.no_grad():
             if self._mean:
                 lerp_all(self._mean, self._live, weight)
-            if self._buffers:  # counters and spectral-norm vectors are no weights: their mean means nothing
-                # Looked up each time: a module may put another tensor where one was.
+            if self._buffers:  # counters and spectral-norm vectors are not weights and are not averaged
+                # Looked up each time: a module may replace its buffers.
                 copy_all(self._buffers, list(self._source.buffers()))

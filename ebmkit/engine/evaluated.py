@@ -1,4 +1,4 @@
-"""Energy and score of the weights that are sampled and measured."""
+"""Energy and score of the model with the weights that are sampled and measured."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ebmkit.maths.process import least_noise
 #: States per block on a CPU. Measured on a 2-128-128-1 network: blocks whose activations stay in the caches are 1.5
 #: times as fast as 10,000 chains at once.
 CPU_ROWS = 4096
-#: Numbers in the states of one block, so that images do not fill the memory.
+#: Numbers in the states of one block, so that blocks of images fit into memory.
 BLOCK = 1 << 24
 
 
 class Evaluated:
-    """The model of a run, asked block by block and without a graph."""
+    """The model of a run, evaluated in blocks and without a graph."""
 
     def __init__(self, plan: Plan, parts: Parts) -> None:
         self.plan = plan
@@ -31,7 +31,7 @@ class Evaluated:
 
     @property
     def rows(self) -> int:
-        """States at a time."""
+        """The number of states per block."""
         rows = max(1, BLOCK // max(1, math.prod(self.plan.event)))
         return min(rows, CPU_ROWS) if self.parts.device.type == "cpu" else rows
 
@@ -43,12 +43,12 @@ class Evaluated:
 
     @property
     def schedule(self) -> Schedule | None:
-        """The noise that a conditioned model is made for, with the numbers that data gave it; None for others."""
+        """The noise schedule of a conditioned model, with the values derived from data; None for other models."""
         module = self.parts.evaluated
         return module.schedule if isinstance(module, Conditional) else None
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
-        """Energies `(B,)`; of a conditioned model at a noise level or time, by default the least."""
+        """Energies `(B,)`; for a conditioned model at a noise level or time, by default that of the least noise."""
         blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self.rows)
         with frozen(self.parts.evaluated) as energy, torch.no_grad():
             if self.schedule is None:
@@ -59,8 +59,8 @@ class Evaluated:
     def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
         """`-dE/dx`, the direction in which states become more likely.
 
-        A conditioned model has one for every noise level, or time: that of the least noise by default. Where it takes
-        labels, `labels` are those of the states.
+        A conditioned model has one for every noise level or time; the default is that of the least noise. If the model
+        takes labels, `labels` are those of the states.
         """
         blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self.rows)
         with frozen(self.parts.evaluated) as energy, torch.no_grad():
@@ -72,6 +72,6 @@ class Evaluated:
             return torch.cat([module.score(block, at, some) for block, some in zip(blocks, named, strict=True)])
 
     def with_labels(self, labels: Tensor | None) -> nn.Module:
-        """The model as chains see it, which take no labels."""
+        """The model as a function of the state alone, for chains: with these labels if it takes any."""
         module = self.parts.evaluated
         return module if labels is None else Labelled(cast("Conditional", module), labels)

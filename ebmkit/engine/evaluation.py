@@ -1,4 +1,4 @@
-"""Metrics and samples: when they are due, and with which random numbers they are made."""
+"""Evaluation during and after training: when metrics and samples are due, and their random streams."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged
 from ebmkit.storage.export import write_samples
 
-#: With `samples_every: auto`, how often samples are kept over the training.
+#: With `samples_every: auto`: how many times samples are kept during training.
 TIMES = 10
-#: How many are kept each time, of small states and of images.
+#: The number of samples kept each time: of small states, and of images.
 POINTS, IMAGES = 500, 64
 
 
 class Evaluation:
-    """What is looked at under `evaluate:` and `samples_every:`."""
+    """Carries out `evaluate:` and `samples_every:`."""
 
     def __init__(self, view: RunView) -> None:
         self.view = view
@@ -31,11 +31,11 @@ class Evaluation:
         self._periods = [every for every in periods if every is not None]
 
     def is_due(self, step: int) -> bool:
-        """Whether anything is to be looked at during training; behind the last step all is, once."""
+        """Whether anything is due at this step of training. After the last step, everything is evaluated once."""
         return any(step % every == 0 for every in self._periods) and step != self._last
 
     def look(self, step: int) -> dict[str, float]:
-        """Measure what is due, and keep samples where those are."""
+        """Measure the metrics that are due, and keep samples if those are."""
         due = [metric for metric in self.metrics if metric.every and step % metric.every == 0]
         few = min(self.view.plan.spec.samples, POINTS if math.prod(self.view.event) <= 16 else IMAGES)
         keeps = bool(self._samples_every) and step % (self._samples_every or 1) == 0
@@ -45,7 +45,7 @@ class Evaluation:
         return results
 
     def measure(self, metrics: Sequence[Metric], at_least: int = 0) -> dict[str, float]:
-        """Draw the samples that all of `metrics` share, `at_least` so many, measure and check."""
+        """Draw the samples that all `metrics` share, `at_least` this many; then measure and check."""
         view = self.view
         if view.can_sample and (most := self.samples_of(metrics, at_least)):
             view.samples(most)
@@ -57,7 +57,7 @@ class Evaluation:
 
     @staticmethod
     def samples_of(metrics: Sequence[Metric], at_least: int = 0) -> int:
-        """How many samples all of `metrics` can share."""
+        """The number of samples that all `metrics` can share."""
         return max([at_least, *(metric.traits().samples for metric in metrics)])
 
     def _measure(self, metric: Metric) -> dict[str, float]:
@@ -65,12 +65,12 @@ class Evaluation:
         index = next(i for i, other in enumerate(self.metrics) if other is metric)
         twins = sum(other.component_name == metric.component_name for other in self.metrics[:index])
         who = label_at(plan, ("evaluate", index))
-        # Named after the metric, not its position: metrics around it, and earlier evaluations, do not move its numbers.
+        # Named after the metric, not its position: other metrics and earlier evaluations do not change its numbers.
         path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
         with ErrorSite(plan, ("evaluate", index)), view.drawing_from(path):
             values = {name: float(value) for name, value in metric.measure(view).items()}
             if set(values) != set(metric.results()):
-                raise ValueError(f"it measured {', '.join(values)}, and announces {', '.join(metric.results())}")
+                raise ValueError(f"it measured {', '.join(values)}, but announces {', '.join(metric.results())}")
         for name, value in values.items():
             if not math.isfinite(value):
                 raise Diverged(

@@ -1,4 +1,4 @@
-"""Chains that go once from noise to a sample: with a part of it known, and watched on their way."""
+"""Chains that go once from noise to a sample: inpainting, and trajectories."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ebmkit.engine.evaluated import Evaluated
 
 
 def inpainted(evaluated: Evaluated, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None) -> Tensor:
-    """States `(n, *event)` that are `known` where the mask, of the shape of one, is true, and else as the spec's
-    sampler draws them. Where the model takes labels, `labels` are those of the states."""
+    """States `(n, *event)`: `known` where the mask, of the shape of one state, is true, and elsewhere drawn by the
+    sampler of the spec. If the model takes labels, `labels` are those of the states."""
     sampler, rows, blocks, parts = _sampler(evaluated), evaluated.rows, [], evaluated.parts
     for first in range(0, len(known), rows):
         start = known[first : first + rows].to(parts.device, parts.dtype)
@@ -30,8 +30,8 @@ def inpainted(evaluated: Evaluated, known: Tensor, mask: Tensor, rng: Generator,
 def trajectory(
     evaluated: Evaluated, n: int, moments: int, labels: Tensor | None, rng: Generator
 ) -> list[tuple[float | None, Tensor]]:
-    """How `n` new chains go from noise to samples: noise level or time, and states, at this many moments evenly from
-    the first step to the last. The level is None where states are clean."""
+    """The way of `n` new chains from noise to samples: noise level or time, and states, at this many moments evenly
+    spaced from the first step to the last. The level is None for clean states."""
     sampler, parts = _sampler(evaluated), evaluated.parts
     wanted = {round(k * sampler.steps / (moments - 1)) for k in range(moments)}
     seen = itertools.count()
@@ -48,8 +48,8 @@ def trajectory(
 
 
 def _sampler(evaluated: Evaluated) -> Sampler:
-    """The sampler of the spec, where its chains go once from noise to a sample, wherever they begin."""
+    """The sampler of the spec, whose chains must go once from noise to a sample."""
     sampler = evaluated.plan.chain_sampler
     if sampler is None or not sampler.traits().from_noise or evaluated.schedule is None:
-        raise ValueError("the spec has no sampler whose chains go from noise to samples, as 'reverse_sde' has")
+        raise ValueError("the spec has no sampler that goes from noise to samples, such as 'reverse_sde'")
     return sampler

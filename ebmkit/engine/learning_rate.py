@@ -1,4 +1,4 @@
-"""The learning rate over training."""
+"""The schedule of the learning rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.optim import Optimizer
 
 from ebmkit.language.sections import Train
 
-#: What is left of the learning rate at the fraction t of the way, when `final` is left at the end.
+#: The factor of the learning rate at the fraction t of the decay, which ends at the factor `final`.
 DECAYS: dict[str, Callable[[float, float], float]] = {
     "cosine": lambda t, final: final + (1 - final) * (1 + math.cos(math.pi * t)) / 2,
     "linear": lambda t, final: 1 + (final - 1) * t,
@@ -18,7 +18,7 @@ DECAYS: dict[str, Callable[[float, float], float]] = {
 
 
 class LearningRate:
-    """A function of the step alone, so that there is nothing to save: it rises for `warmup` steps, then falls."""
+    """A linear warm-up, then a decay. A function of the step alone, so there is no state to save."""
 
     def __init__(self, optimizer: Optimizer, stage: Train, rates: list[float]) -> None:
         self.stage = stage
@@ -26,7 +26,7 @@ class LearningRate:
         self.groups = [] if constant else list(zip(optimizer.param_groups, rates, strict=True))
 
     def factor(self, step: int) -> float:
-        """The fraction of the optimizer's own rate at a step of this stage, counted from 1."""
+        """The factor of the optimizer's own rate at a step of this stage; steps are counted from 1."""
         warmup, last = self.stage.warmup, self.stage.steps
         if step <= warmup:
             return step / (warmup + 1)
@@ -34,7 +34,7 @@ class LearningRate:
         return DECAYS[self.stage.decay](passed, self.stage.final_lr)
 
     def set(self, step: int) -> None:
-        """Prepare the optimizer for a step."""
+        """Set the learning rate for a step."""
         if self.groups:
             factor = self.factor(step)
             for group, rate in self.groups:

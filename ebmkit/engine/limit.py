@@ -1,4 +1,4 @@
-"""How much of a run one session may do."""
+"""The limits of one session of a run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 
 
 class Paused(Exception):
-    """The session has used up what it was given; the run goes on in another one."""
+    """The session has reached its limit; the run can be continued in another one."""
 
 
 class Limit:
-    """So many steps, or so many seconds, from now on."""
+    """A maximum number of steps, or of seconds from now."""
 
     def __init__(self, steps: int | None = None, seconds: float | None = None) -> None:
         self.steps = steps
@@ -18,7 +18,7 @@ class Limit:
         self._left = steps
 
     def raise_if_reached(self) -> None:
-        """Called behind every step; raises `Paused` behind the last one."""
+        """Called after every step; raises `Paused` after the last one."""
         if self._left is not None:
             self._left -= 1
             if self._left <= 0:

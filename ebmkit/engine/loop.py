@@ -29,7 +29,7 @@ def train(
     """Minimise the objective: step, check finite, record, evaluate, checkpoint, stop."""
     mean, stage = view.parts.mean, Stage(view, state)
     look = partial(_look, view, state, evaluation, checkpointer, signals)
-    look(stage)  # a run may have been left in the middle of it
+    look(stage)  # the run may have been interrupted during an evaluation
     while True:
         while not stage.is_over():
             step = state.step + 1
@@ -57,11 +57,11 @@ def _look(
     signals: Signals,
     stage: Stage,
 ) -> None:
-    """Evaluate what is due after the step that was made last, once."""
+    """Evaluate what is due after the last step, once."""
     step, history = state.step, view.history
     if step > state.evaluated:
         if evaluation.is_due(step):
-            if stage.section.stop:  # this may be the last step: its checkpoint is made here, and nowhere else
+            if stage.section.stop:  # this may be the last step, whose checkpoint is only made here
                 checkpointer.save()
             with signals.anywhere():  # nothing here changes the run
                 results = evaluation.look(step)
@@ -69,5 +69,5 @@ def _look(
                 history.flush()
                 history.record(step, results)
         state.evaluated = step
-    if stage.is_over():  # before a checkpoint of this step is made, here or by a run that is left
+    if stage.is_over():  # before a checkpoint of this step is made, here or on an interruption
         history.flush()

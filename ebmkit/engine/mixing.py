@@ -1,4 +1,4 @@
-"""How well chains have mixed: figures of their draws, a verdict in words, and what is worth a warning."""
+"""How well chains have mixed: R-hat and ESS of their draws, a verdict in words, and warnings."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ebmkit.diagnostics.rhat import rhat
 if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
-#: Beyond which chains disagree; and how many effective draws make figures of them reliable, a chain and in all (Vehtari
-#: et al., arXiv:1903.08008, section 4).
+#: The R-hat above which chains disagree, and the effective draws, per chain and in total, that reliable estimates
+#: need (Vehtari et al., arXiv:1903.08008, section 4).
 RHAT, ESS_A_CHAIN, ESS = 1.01, 100, 400
-#: Less acceptance is waste. More means timid steps, unless draws hardly know of each other.
+#: Lower acceptance is inefficient. Higher acceptance means that steps are too small, unless draws are independent.
 ACCEPTANCE, LOOSE = (0.1, 0.95), 0.1
-#: How many coordinates are named.
+#: The number of coordinates that a warning names.
 FEW = 3
 
 
 class Figures(NamedTuple):
-    """NaN where something never moved, or where there is too little to tell; float64, on the CPU."""
+    """NaN where a coordinate never moved or there are too few draws; float64, on the CPU."""
 
     rhat: Tensor
     ess_bulk: Tensor
@@ -35,25 +35,25 @@ class Figures(NamedTuple):
 
 
 class Mixing(NamedTuple):
-    """What the draws of long chains tell."""
+    """Diagnostics of the draws of long chains."""
 
-    #: Each of the shape of a state.
+    #: Each has the shape of a state.
     coordinates: Figures
-    #: Single numbers.
+    #: Scalars.
     energy: Figures | None
-    #: Which coordinates are the same in all draws.
+    #: True for coordinates that are equal in all draws.
     still: Tensor
     chains: int
-    #: Of each chain.
+    #: Per chain.
     draws: int
 
     @property
     def wanted(self) -> int:
-        """How many effective draws there should be."""
+        """The number of effective draws that is required."""
         return min(ESS_A_CHAIN * self.chains, ESS)
 
     def largest(self, figure: str, sign: int = 1) -> tuple[float, str]:
-        """The largest of a figure (with -1: the smallest) over coordinates and energy, and where. NaN if unknown."""
+        """The largest value (with -1: the smallest) over coordinates and energy, and its name; NaN if unknown."""
         values = getattr(self.coordinates, figure).flatten()
         if self.energy:
             values = torch.cat([values, getattr(self.energy, figure).view(1)])
@@ -63,7 +63,7 @@ class Mixing(NamedTuple):
 
 
 def mixing(draws: Draws) -> Mixing:
-    """Measure long chains."""
+    """The diagnostics of long chains."""
     x = draws.x.detach()
     energy = draws.seen.get("energy")
     still = (x == x[:1, :1]).flatten(0, 1).all(0).cpu()
@@ -71,14 +71,14 @@ def mixing(draws: Draws) -> Mixing:
 
 
 def verdict(view: RunView) -> str:
-    """How far the samples can be trusted, in words; of trained models only where chains are long. Empty if unknown."""
+    """How reliable the samples are, in words; for trained models only with long chains. Empty if unknown."""
     found, sampler, words = view.mixing, view.plan.chain_sampler, []
     if found:
         total = f"{found.chains * found.draws:,} draws"
         (agreement, where), (bulk, bulk_at) = found.largest("rhat"), found.largest("ess_bulk", -1)
         tail, tail_at = found.largest("ess_tail", -1)
         if bulk != bulk:
-            words.append(f"{total} tell nothing of the chains")
+            words.append(f"{total} are too few to judge the chains")
         else:
             words.append(
                 "R-hat needs a second chain" if found.chains == 1 else f"R-hat at most {agreement:.3f} ({where})"
@@ -92,18 +92,18 @@ def verdict(view: RunView) -> str:
     if view.draws and "step_size" in view.draws.tuning:
         words.append(f"step size {float(view.draws.tuning['step_size']):.3g} found by warm-up")
     if words and not found and sampler:
-        judge = "which 'chains:' would judge by R-hat and ESS"
+        judge = "so R-hat and ESS are unknown; 'chains:' would compute them"
         words.insert(0, f"every sample is the end of a chain of {sampler.steps:,} steps, {judge}")
     return "; ".join(words)
 
 
 def findings(view: RunView) -> list[str]:
-    """What makes the samples doubtful, each in a sentence."""
+    """The reasons to doubt the samples, one sentence each."""
     rates = _rates(view)
-    found = [*_doubts(view.mixing)] if view.mixing else []
+    found = [*_warnings(view.mixing)] if view.mixing else []
     if diverged := _diverged(view, rates.get("divergence", 0.0)):
         found.append(
-            f"{diverged}: the energy there is not finite or far off; smaller steps, or a higher target_acceptance"
+            f"{diverged}: the energy there is not finite or too high; use smaller steps or a higher target_acceptance"
         )
     if "acceptance" in rates and (doubt := _acceptance(rates["acceptance"], view)):
         found.append(doubt)
@@ -122,12 +122,12 @@ def _figures(x: Tensor) -> Figures:
     return Figures(*(figure(x).cpu() for figure in (rhat, ess_bulk, ess_tail)))
 
 
-def _doubts(found: Mixing) -> list[str]:
+def _warnings(found: Mixing) -> list[str]:
     event = tuple(found.still.shape)
     warnings = []
     if found.draws < FEWEST:
         warnings.append(
-            f"of chains that keep {found.draws} states nothing can be told; more 'samples', or fewer chains"
+            f"chains that keep only {found.draws} states cannot be judged; use more 'samples' or fewer chains"
         )
     elif indices := found.still.flatten().nonzero().flatten().tolist():
         names = [coordinate(event, index) for index in indices[:FEW]] + ["..."] * (len(indices) > FEW)
@@ -137,24 +137,24 @@ def _doubts(found: Mixing) -> list[str]:
         many = int((found.coordinates.rhat > RHAT).sum())
         more = f", and above {RHAT} at {many:,} of {prod(event):,} coordinates" if many > 1 else f", above {RHAT}"
         warnings.append(
-            f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree yet. Longer ones may; "
-            "if they sit in different modes, parallel_tempering joins them"
+            f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree yet; use longer ones, "
+            "or parallel_tempering if they are in different modes"
         )
     for kind in ("bulk", "tail"):
         least, where = found.largest(f"ess_{kind}", -1)
         if least < found.wanted:
             warnings.append(
-                f"the {kind} ESS is {least:,.0f} at {where}, and {found.wanted} are wanted: "
-                "more samples, or a sampler that moves further"
+                f"the {kind} ESS is {least:,.0f} at {where}, but {found.wanted} are required: "
+                "use more samples, or a sampler that moves further"
             )
             break
     return warnings
 
 
 def _rates(view: RunView) -> dict[str, float]:
-    """Mean acceptance and share of divergences over all steps of the chains that sampled."""
+    """Mean acceptance and fraction of divergences over all steps of the chains that sampled."""
     if view.draws is None and view.plan.spec.stages:
-        return {}  # chains that train are watched while they do
+        return {}  # chains in training are monitored during training
     return {
         name: float(view.traces[name].cpu().double().mean())
         for name in ("acceptance", "divergence")
@@ -172,15 +172,15 @@ def _diverged(view: RunView, share: float) -> str:
 
 
 def _acceptance(now: float, view: RunView) -> str:
-    """Whether it is in a band: around the target of a sampler that has one, else where nobody would have put it."""
+    """A warning if acceptance is outside a band: around the sampler's target if it has one, else `ACCEPTANCE`."""
     sampler, found = view.plan.chain_sampler, view.mixing
     target = sampler.target_acceptance if sampler else None
     low, high = (0.6 * target, 1 - (1 - target) / 10) if target else ACCEPTANCE
     loose = found is not None and found.largest("ess_bulk", -1)[0] > LOOSE * found.chains * found.draws
     if sampler and sampler.inner():
-        return "" if now > 0.1 else f"only {now:.1%} of the exchanges are accepted: temperatures that lie closer are"
+        return "" if now > 0.1 else f"only {now:.1%} of the exchanges are accepted: use temperatures closer together"
     if now < low:
-        return f"only {now:.1%} of the proposals are accepted: smaller steps are accepted more often"
+        return f"only {now:.1%} of the proposals are accepted: use smaller steps"
     if now > high and not (loose and target is None):
-        return f"{now:.1%} of the proposals are accepted: steps that reach further explore faster"
+        return f"{now:.1%} of the proposals are accepted: larger steps explore faster"
     return ""

@@ -1,4 +1,4 @@
-"""Everything of a run that has state."""
+"""The parts of a run that have state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ebmkit.engine.ema import RunningMean
 
 @dataclass(frozen=True)
 class Parts:
-    """Everything of a run that has state, on one device."""
+    """All parts of a run that have state, on one device."""
 
     device: torch.device
     dtype: torch.dtype
@@ -22,11 +22,11 @@ class Parts:
     starts: Starts
     train: Tensor | None = None
     test: Tensor | None = None
-    #: Whole numbers, one for each point, for data that have some.
+    #: Integers, one per point, for labelled data.
     train_labels: Tensor | None = None
     test_labels: Tensor | None = None
     extras: nn.Module | None = None
-    #: One for each stage of training.
+    #: One per stage of training.
     optimizers: tuple[torch.optim.Optimizer, ...] = ()
     mean: RunningMean | None = None
 
@@ -37,5 +37,5 @@ class Parts:
 
     @property
     def parameter_count(self) -> int:
-        """How many numbers the model learns or holds."""
+        """The number of parameters of the model, trained or not."""
         return sum(parameter.numel() for parameter in self.model.parameters())

@@ -1,4 +1,4 @@
-"""The data of a run: files that must be there, points that are checked, memory that holds them."""
+"""The data of a run: missing files, checks of the points, and placement in memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.errors.fit import DataUnreadable
 from ebmkit.language.plan import Plan
 
-#: Data points checked at a time.
+#: Data points per block of the check.
 ROWS = 1 << 16
 
-#: Points that stand in for data that are not here, if no batch asks for more.
+#: The number of random points that replace missing data, if no batch is larger.
 STAND_IN = 256
 
 
@@ -30,7 +30,7 @@ class Points(NamedTuple):
     y: Tensor | None = None
 
     def on(self, device: torch.device) -> Points:
-        """On the device where a quarter of its free memory holds the points; otherwise where they are."""
+        """Move them to the device if they fit in a quarter of its free memory."""
         if self.x is None:
             return self
         large = device.type == "cuda" and self.x.nbytes > torch.cuda.mem_get_info(device)[0] // 4
@@ -39,14 +39,14 @@ class Points(NamedTuple):
 
 
 def training_points(plan: Plan) -> Tensor | None:
-    """The points that a plan trains on, on the CPU, for callers that want nothing else of it; None without data."""
+    """The training points of a plan, on the CPU, without building anything else; None without data."""
     check_files(plan)
     dtype = getattr(torch, plan.spec.dtype)
     return load(plan, "train", Streams(plan.spec.seed, torch.device("cpu")), dtype, stand_in=False).x
 
 
 def check_files(plan: Plan) -> None:
-    """Raise `DataUnreadable` unless all files are here that data of the plan, those of metrics among them, read."""
+    """Raise `DataUnreadable` if a file is missing that the data of the plan, including those of metrics, read."""
     for path, part in walk(plan.spec):
         if isinstance(part, Data) and (missing := part.missing()):
             said = f"data '{plan.name_at(path)}': there is no file '{missing[0]}'"
@@ -55,7 +55,7 @@ def check_files(plan: Plan) -> None:
 
 
 def load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype, *, stand_in: bool) -> Points:
-    """The points of a split and their labels, on the CPU. Made-up points may `stand_in` for files that are not here."""
+    """The points of a split and their labels, on the CPU. Random points may `stand_in` for missing files."""
     data = plan.spec.data
     if data is None:
         return Points()
@@ -69,12 +69,12 @@ def load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype, *, stan
         x = x.to(dtype) if x.is_floating_point() else x
         _check_finite(x, split)
         if y is not None and (y.shape != x.shape[:1] or y.is_floating_point()):
-            raise ValueError(f"{split} labels are {y.dtype} of shape {tuple(y.shape)}, expected {len(x)} whole numbers")
+            raise ValueError(f"{split} labels are {y.dtype} of shape {tuple(y.shape)}, expected {len(x)} integers")
         return Points(x, y)
 
 
 def _check_finite(x: Tensor, split: Split) -> None:
-    """Block by block, so that a file larger than the memory is not read as a whole."""
+    """In blocks, so that a file larger than memory is not read as a whole."""
     for first in range(0, len(x), ROWS):
         block = x[first : first + ROWS]
         if not all(bool(end.isfinite()) for end in block.aminmax()):
@@ -83,7 +83,7 @@ def _check_finite(x: Tensor, split: Split) -> None:
 
 
 def _made_up(plan: Plan, data: Data, rng: torch.Generator) -> Dataset:
-    """Points of the shape and space of data that are not here."""
+    """Random points with the shape and space of the missing data."""
     n = max(STAND_IN, *(stage.batch_size for stage in plan.spec.stages), 0)
     x = torch.empty(n, *plan.event).normal_(generator=rng)
     if data.traits().space != "real":

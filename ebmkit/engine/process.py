@@ -1,4 +1,4 @@
-"""What a run sets for the whole process: device, threads, determinism, seeds and precision of what is built."""
+"""Settings of the whole process: device, threads, determinism, default precision and global seed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ebmkit.engine.rng import Streams
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.language.plan import Plan
 
-#: Below this number of parameters a second thread costs more than it brings.
+#: Below this number of parameters a second thread costs more time than it saves.
 SMALL = 1_000_000
 
 
 def find_device(plan: Plan) -> torch.device:
-    """The device that the spec asks for, or an error that lists those of this machine."""
+    """The device that the spec names, or an error that lists those of this machine."""
     wanted = plan.spec.device
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     if wanted == "auto":
@@ -35,13 +35,13 @@ def find_device(plan: Plan) -> torch.device:
             f"device {wanted!r} is not available here",
             plan.place(("device",)),
             label="this machine has " + ", ".join(there),
-            help="'auto' takes the best device that is there",
+            help="'auto' selects the best available device",
         )
     return device
 
 
 def set_threads(plan: Plan, model: nn.Module) -> int:
-    """Set how many threads this process uses, and return the number."""
+    """Set the number of threads of this process, and return it."""
     threads = plan.spec.threads
     if threads == "auto":
         small = sum(parameter.numel() for parameter in model.parameters()) < SMALL
@@ -53,17 +53,17 @@ def set_threads(plan: Plan, model: nn.Module) -> int:
 
 
 def insist_on_determinism(wanted: bool) -> None:
-    """Refuse operations that give other bits every time, or allow them."""
+    """Refuse operations whose results vary between executions, or allow them."""
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
     torch.use_deterministic_algorithms(wanted)
-    # Filling fresh memory with NaN, as this mode would, costs time and hides nothing: what is used is written first.
+    # This mode would fill new memory with NaN, which costs time and changes nothing: it is written before it is read.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
 @contextmanager
 def settings_kept() -> Iterator[None]:
-    """Around a run: what `build` sets for the whole process is put back, for code that goes on in it."""
+    """Around a run: restore what `build` sets for the whole process, for code that follows the run."""
     threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     filled = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     try:
@@ -76,7 +76,7 @@ def settings_kept() -> Iterator[None]:
 
 @contextmanager
 def fitting_precision(dtype: torch.dtype) -> Iterator[None]:
-    """In a run in float64, what is fitted to data is not rounded to float32 first; nothing is fitted in less."""
+    """Fits to data are done in float64 for a run in float64, and in float32 otherwise."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64 if dtype == torch.float64 else torch.float32)
     try:
@@ -87,7 +87,7 @@ def fitting_precision(dtype: torch.dtype) -> Iterator[None]:
 
 @contextmanager
 def seeded(streams: Streams, path: str) -> Iterator[None]:
-    """torch initialises layers from the global generator: lend it a seed of ours and put it back."""
+    """Seed torch's global generator, from which layers are initialised, and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(streams.seed_of(path))
         yield

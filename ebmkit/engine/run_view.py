@@ -1,4 +1,4 @@
-"""A run as metrics, hooks and panels see it."""
+"""The view of a run that metrics, hooks and panels receive."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from ebmkit.language.sections import Spec
 
 
 class RunView:
-    """Reads, and changes nothing. The weights seen are the running mean where the spec asks for one.
+    """Read-only access to a run. The weights are the running mean if the spec requests one.
 
-    `contracts.view.View` is the part of it that authors are promised. `assemble` makes one.
+    `contracts.view.View` is the part of it that is promised to authors. `assemble` creates one.
     """
 
     def __init__(self, plan: Plan, parts: Parts, streams: Streams, history: History, folder: Path | None) -> None:
@@ -42,15 +42,15 @@ class RunView:
         self.folder = folder
         self.evaluated = Evaluated(plan, parts)
         self._drawing = SampleDrawing(self.evaluated, streams)
-        #: For what looks at the moment. It goes on from step to step, and with the run.
+        #: The generator for the current evaluation. By default a stream that continues from step to step.
         self.rng = streams.ongoing("view")
-        #: What the last evaluation found.
+        #: The results of the last evaluation.
         self.results: dict[str, float] = {}
-        #: Of the chains that drew the last samples: see `Drawn`.
+        #: For the chains that drew the last samples; see `Drawn`.
         self.traces: dict[str, Tensor] = {}
         self.draws: Draws | None = None
         self.sample_labels: Tensor | None = None
-        #: What samples are to have, for callers that want some of a kind.
+        #: A condition on the samples, if the caller sets one.
         self.condition: Condition | None = None
         self._mixing: tuple[Draws, Mixing] | None = None
         self._drawn: Tensor | None = None
@@ -58,7 +58,7 @@ class RunView:
 
     @contextmanager
     def drawing_from(self, path: str) -> Iterator[None]:
-        """Give what looks a stream of its own, from its beginning: how often it looks then moves nothing."""
+        """Set `rng` to a separate stream, from its beginning: evaluations then do not affect each other."""
         before, self.rng = self.rng, self.streams.generator(path)
         try:
             yield
@@ -70,14 +70,14 @@ class RunView:
         return self.streams.generator(path, device)
 
     def trained(self, spec: str) -> Trained:
-        """The network of a packaged spec: as it was kept, or trained now."""
-        from ebmkit.engine.trained import trained  # which runs a session, and so views
+        """The network of a packaged spec: from the cache, or trained now."""
+        from ebmkit.engine.trained import trained  # it runs a session, which imports this module
 
         return trained(spec)
 
     @property
     def spec(self) -> Spec:
-        """What the spec says, with every default."""
+        """The spec, with every default."""
         return self.plan.spec
 
     @property
@@ -87,12 +87,12 @@ class RunView:
 
     @property
     def step(self) -> int:
-        """The number of training steps that are done."""
+        """The number of training steps done."""
         return self.history.step
 
     @property
     def series(self) -> dict[str, list[tuple[int, float]]]:
-        """All recorded numbers, as (step, value) by name."""
+        """All recorded numbers: lists of (step, value) by name."""
         return self.history.series
 
     @property
@@ -102,17 +102,17 @@ class RunView:
 
     @property
     def device(self) -> torch.device:
-        """Of the model and of the states that it is given."""
+        """The device of the model and of its inputs."""
         return self.parts.device
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the model and of the states that it is given."""
+        """The dtype of the model and of its inputs."""
         return self.parts.dtype
 
     @property
     def can_sample(self) -> bool:
-        """Whether the spec has something that draws samples."""
+        """Whether the spec has a sampler, of its own or of its objective."""
         return self.plan.chain_sampler is not None
 
     @property
@@ -122,7 +122,7 @@ class RunView:
 
     @property
     def schedule(self) -> Schedule | None:
-        """The noise that a conditioned model is made for, with the numbers that data gave it; None for others."""
+        """The noise schedule of a conditioned model, with the values derived from data; None for other models."""
         return self.evaluated.schedule
 
     def data(self, split: Split) -> Tensor | None:
@@ -130,11 +130,11 @@ class RunView:
         return self.parts.train if split == "train" else self.parts.test
 
     def labels(self, split: Split) -> Tensor | None:
-        """Whole numbers, one for each point of a split, or None for data without."""
+        """The labels of a split, one integer per point, or None for unlabelled data."""
         return self.parts.train_labels if split == "train" else self.parts.test_labels
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
-        """Energies `(B,)`, without a graph; of a conditioned model at a noise level or time, by default the least."""
+        """Energies `(B,)`, without a graph; see `Evaluated.energy`."""
         return self.evaluated.energy(x, level)
 
     def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
@@ -142,27 +142,27 @@ class RunView:
         return self.evaluated.score(x, level, labels)
 
     def starts(self, n: int) -> Tensor:
-        """`n` points where chains begin."""
+        """`n` starting points of chains."""
         return self._drawing.starts(n, self.step)
 
     def inpainted(self, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None = None) -> Tensor:
-        """States that are `known` where the mask is true, and elsewhere as the spec's sampler draws them."""
+        """States that are `known` where the mask is true, and drawn by the sampler of the spec elsewhere."""
         return from_noise.inpainted(self.evaluated, known, mask, rng, labels)
 
     def trajectory(self, n: int, moments: int, rng: Generator) -> list[tuple[float | None, Tensor]]:
-        """How `n` new chains go from noise to samples; see `from_noise.trajectory`."""
+        """The way of `n` new chains from noise to samples; see `from_noise.trajectory`."""
         labels = self._drawing.labels(n, rng, self.condition)
         return from_noise.trajectory(self.evaluated, n, moments, labels, rng)
 
     def give(self, samples: Tensor, traces: dict[str, Tensor], draws: Draws | None = None) -> None:
-        """Let samples that were drawn before stand for those of this step."""
+        """Use samples that were drawn before as those of this step."""
         self._drawn, self._drawn_at = samples.to(self.parts.device), self.step
         self.traces, self.draws = traces, draws
 
     def samples(self, n: int) -> Tensor:
-        """`n` model samples `(n, *event)`. Those of one step are drawn once and shared; ask for the most first.
+        """`n` model samples `(n, *event)`, drawn once per step and shared: request the largest number first.
 
-        Long chains are as long as the spec says, whatever `n` is: of them there may be fewer.
+        Long chains have the length that the spec sets, whatever `n` is, so there may be fewer samples.
         """
         wanted = self.plan.spec.samples if self.plan.spec.chains else n
         if self._drawn is None or self._drawn_at != self.step or len(self._drawn) < wanted:
@@ -171,25 +171,25 @@ class RunView:
             self.traces, self.draws, self.sample_labels = drawn.traces, drawn.draws, drawn.labels
         if self.draws is None or len(self._drawn) <= n:
             return self._drawn[:n]
-        return self._drawn[torch.arange(n, device=self._drawn.device) * len(self._drawn) // n]  # of every chain some
+        return self._drawn[torch.arange(n, device=self._drawn.device) * len(self._drawn) // n]  # evenly over all chains
 
     @property
     def mixing(self) -> Mixing | None:
-        """How well long chains have mixed, measured once; None without `chains:`."""
+        """The diagnostics of long chains, computed once; None without `chains:`."""
         if self.draws is not None and (self._mixing is None or self._mixing[0] is not self.draws):
             self._mixing = self.draws, mixing(self.draws)
         return self._mixing[1] if self._mixing and self.draws is not None else None
 
     def chain_length(self, n: int) -> int:
-        """The number of chain steps that `n` samples take, block by block."""
+        """The number of chain steps for `n` samples, summed over blocks."""
         return self._drawing.length(n)
 
     def chain_position(self) -> tuple[int, str]:
-        """How many of them are done."""
+        """The number of chain steps done, for the progress bar."""
         return self._drawing.steps_done, ""
 
     def reseeded(self, samples: int, seed: int | None, condition: Condition | None) -> RunView:
-        """The same run, for fresh samples; with its own seed where none is given."""
+        """The same run, for new samples; with the seed of the run if none is given."""
         plan = dataclasses.replace(self.plan, spec=dataclasses.replace(self.plan.spec, samples=samples))
         streams = Streams(plan.spec.seed if seed is None else seed, self.parts.device)
         fresh = RunView(plan, self.parts, streams, self.history, self.folder)
@@ -206,6 +206,6 @@ def assemble(
     write: Write = lambda step, values: None,
     lag: int = 0,
 ) -> RunView:
-    """A view of parts that were just built, with a history of no steps; `write` takes what is recorded."""
+    """A view of newly built parts, with an empty history; `write` receives what is recorded."""
     history = History(plan.spec.steps, write, partial(explain, plan, parts), lag=lag)
     return RunView(plan, parts, streams or Streams(plan.spec.seed, parts.device), history, folder)

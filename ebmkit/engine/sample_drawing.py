@@ -1,4 +1,4 @@
-"""Drawing the samples of a run: the ends of many chains, or the states of few long ones."""
+"""Drawing the samples of a run: the ends of many chains, or the states of a few long ones."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from ebmkit.language.sections import Chains
 
 
 class Drawn(NamedTuple):
-    """Samples `(n, *event)`, and what is known of the chains that drew them."""
+    """Samples `(n, *event)`, and statistics of the chains that drew them."""
 
     x: Tensor
-    #: The means over chains of `energy`, `gradient_norm` and `acceptance`, as far as the sampler reports them.
+    #: Means over chains of `energy`, `gradient_norm` and `acceptance`, if the sampler reports them.
     traces: dict[str, Tensor]
-    #: What long chains kept; `traces` then has one number a draw.
+    #: The draws of long chains; `traces` then has one number per draw.
     draws: Draws | None = None
     labels: Tensor | None = None
 
 
 class SampleDrawing:
-    """Draws with the sampler of the spec, or else with that of the objective."""
+    """Draws with the sampler of the spec, or that of the objective if the spec has none."""
 
     def __init__(self, evaluated: Evaluated, streams: Streams) -> None:
         self.evaluated, self.parts, self.plan = evaluated, evaluated.parts, evaluated.plan
@@ -54,12 +54,12 @@ class SampleDrawing:
             raise Diverged(
                 f"{label_at(self.plan, path)}: {wrong}, after {step} training steps",
                 self.plan.place(path),
-                help="a smaller step_size, or an energy that is confined, keeps chains from running away",
+                help="a smaller step_size, or a confining term in the energy, keeps chains finite",
             )
         return drawn
 
     def length(self, n: int) -> int:
-        """The number of chain steps that `n` samples take, block by block."""
+        """The number of chain steps for `n` samples, summed over blocks."""
         sampler, chains = self.plan.chain_sampler, self.plan.spec.chains
         if sampler is None:
             return 0
@@ -68,12 +68,12 @@ class SampleDrawing:
         return math.ceil(n / ChainStarts(self.evaluated).rows) * sampler.steps
 
     def starts(self, n: int, step: int) -> Tensor:
-        """`n` points where chains begin."""
+        """`n` starting points of chains."""
         starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"starts/{step}")
         return torch.cat([starts.draw(min(n - first, starts.rows), rng) for first in range(0, n, starts.rows)])
 
     def labels(self, n: int, rng: Generator, condition: Condition | None) -> Tensor | None:
-        """Labels of `n` samples, for a model that takes labels: the one that is wanted, or as the data have them."""
+        """Labels of `n` samples for a model that takes labels: that of the condition, or random ones of the data."""
         known = self.parts.train_labels
         if not self.plan.spec.model.traits().labelled or known is None:
             return None
@@ -83,13 +83,13 @@ class SampleDrawing:
         return known.index_select(0, rows.to(known.device)).to(self.parts.device)
 
     def _ends(self, sampler: Sampler, n: int, step: int, condition: Condition | None) -> Drawn:
-        """Where `n` chains end, block by block."""
+        """The ends of `n` chains, in blocks."""
         starts = ChainStarts(self.evaluated)
         blocks: list[Tensor] = []
         labels: list[Tensor] = []
         traces: list[dict[str, Tensor]] = []
         for first in range(0, n, starts.rows):
-            # A stream per step: another evaluation on the way does not move the samples of the last one.
+            # One stream per step: further evaluations during training do not change the final samples.
             rng = self.streams.generator(f"samples/{step}/{first}")
             count = min(n - first, starts.rows)
             start, some = starts.draw_finite(count, rng), self.labels(count, rng, condition)
@@ -103,7 +103,7 @@ class SampleDrawing:
         return Drawn(torch.cat(blocks), means, labels=torch.cat(labels) if labels else None)
 
     def _long(self, sampler: Sampler, chains: Chains, n: int, step: int) -> Drawn:
-        """What few long chains keep, chain by chain."""
+        """The states that a few long chains keep, chain by chain."""
         starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"samples/{step}/0")
         draws = run_chains(
             sampler,
@@ -126,7 +126,7 @@ class SampleDrawing:
 
 
 def _wrong(x: Tensor, traces: dict[str, Tensor]) -> str:
-    """Which of the samples, or of what their chains saw on the way, is not finite."""
+    """Which samples, or which statistics of their chains, are not finite; empty if all are finite."""
     whole = x.flatten(1).isfinite().all(dim=1)
     if not bool(whole.all()):
         return f"{len(x) - int(whole.sum())} of {len(x)} samples are not finite"

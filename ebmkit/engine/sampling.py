@@ -1,4 +1,4 @@
-"""A run that is over, or a model that needs no training, to be looked at."""
+"""Views of finished runs, and of models that need no training; denoising."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def view_of(
 ) -> RunView:
     """A view with the weights and the history of `run_folder`, or of a model that needs no training.
 
-    With the seed of the run, and as many samples, it draws the very samples that the run kept; unless a
-    `condition` is given, or the plan draws them otherwise. `experiment` then is the hash of its own plan.
+    With the seed and the number of samples of the run, it draws the same samples that the run kept, unless a
+    `condition` is given or the plan samples differently. In the latter case `experiment` is the hash of the run's plan.
     """
     if samples is not None:
         plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
@@ -51,7 +51,7 @@ def view_of(
             raise Drifted(f"the data are not those of {run_folder}: " + "; ".join(differing))
         saved = checkpoint.latest(run_folder / "checkpoints", experiment or plan.hash, say)
         if saved is None:
-            raise StorageFailed(f"{run_folder}: nothing was saved there yet")
+            raise StorageFailed(f"{run_folder}: it has no checkpoint yet")
         restore_weights(parts, saved)
         with fitting(saved):
             view.history.restore(saved.values["history"])
@@ -60,11 +60,11 @@ def view_of(
 
 
 def denoise(view: RunView, noisy: Tensor, sigma: float, label: int | None = None) -> Tensor:
-    """Tweedie's formula: the mean of clean states x, given states y = x + sigma xi.
+    """Tweedie's formula: the mean of clean states x given y = x + sigma xi.
 
         E[x | y] = y + sigma^2 s(y),    s the score of noised states
 
-    Where a model has it, `level_and_signal` says. A ValueError says that it was not trained for that much noise.
+    `level_and_signal` finds the noise level of the model. A ValueError says that it was not trained for this noise.
     """
     y = noisy.to(view.parts.device, view.parts.dtype)
     level, signal = level_and_signal(view.schedule, sigma)
@@ -75,13 +75,13 @@ def denoise(view: RunView, noisy: Tensor, sigma: float, label: int | None = None
         raise Diverged(
             f"{label_at(view.plan, ('model',))}: {wrong} of {len(y)} denoised states are not finite",
             view.plan.place(("model",)),
-            help="are the noisy ones in the units of the data?",
+            help="check that the noisy states are in the units of the data",
         )
     return clean
 
 
 def give_kept_samples(view: RunView, run_folder: Path) -> None:
-    """Let the samples that a finished run kept stand for those of the view."""
+    """Give the view the samples that a finished run kept."""
     kept, traces, chains = (run_folder / f"samples/{name}.safetensors" for name in ("samples", "traces", "chains"))
     if kept.is_file() and traces.is_file():
         long = view.plan.spec.chains

@@ -1,4 +1,4 @@
-"""One run from beginning to end, or from where it was left."""
+"""One session of a run: from the beginning, or from the last checkpoint."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ebmkit.errors.running import Drifted
 from ebmkit.language.plan import Plan
 from ebmkit.storage.atomic import write_bytes
 
-#: Writes the pictures of a run that is at its end. The report is a later stage: the caller of a session brings it.
+#: Draws the pictures of a finished run. The report is a later stage, so the caller of a session passes it.
 Draw: TypeAlias = Callable[[RunView, Record], None]
 
 
@@ -48,9 +48,9 @@ def run(
     limit: Limit | None = None,
     like: Path | None = None,
 ) -> Record:
-    """Carry out an experiment in a new folder; `record.unmet` has the claims of the spec that do not hold.
+    """Run an experiment in a new folder; `record.unmet` has the claims of the spec that do not hold.
 
-    `like` is a run whose bits are wanted: refused where they cannot be had.
+    `like` is a run that is to be reproduced bit for bit: refused if versions, data or device differ from it.
     """
     progress = progress or Silent()
     with settings_kept(), Signals() as signals:
@@ -58,7 +58,7 @@ def run(
         locked = lock(plan, parts)
         if like and (differing := drift(like, locked)):
             raise _drifted(like, differing)
-        # From here on a signal waits, unless it is told that there is nothing to be torn apart.
+        # From here on a signal waits for the end of a step, except where stopping at once is safe.
         with signals.between_steps(), Record.create(plan, Path(runs_dir), to_yaml(locked)) as record:
             _Session(record, parts, None, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
@@ -74,24 +74,24 @@ def resume(
     progress: Progress | None = None,
     limit: Limit | None = None,
 ) -> Record:
-    """Go on with the run in `folder`, whose plan this is, from its last sound checkpoint."""
+    """Continue the run in `folder`, whose plan this is, from its last intact checkpoint."""
     progress = progress or Silent()
     with settings_kept(), Signals() as signals:
         parts = build(plan)
         differing = drift(folder, lock(plan, parts))
         if differing and not allow_drift:
             raise _drifted(folder, differing)
-        # Where drift is allowed, what was saved may be of the experiment that the run was begun with.
+        # If drift is allowed, the checkpoints may belong to the original experiment.
         experiment = None if differing else plan.hash
         with signals.between_steps(), Record.reopen(folder, plan, differing) as record:
             for difference in differing:
-                record.warnings.append(f"allowed to differ from how the run was begun: {difference}")
+                record.warnings.append(f"allowed to differ from the start of the run: {difference}")
                 _tell(record, progress, f"warning: {record.warnings[-1]}")
             saved = checkpoint.latest(folder / "checkpoints", experiment, partial(_tell, record, progress))
             if saved is None:
-                _tell(record, progress, "nothing had been saved yet: the run begins anew")
+                _tell(record, progress, "there is no checkpoint yet: the run starts from the beginning")
             if record.step > (step := saved.step if saved else 0):
-                _tell(record, progress, f"warning: step {record.step} had been saved; going back to step {step}")
+                _tell(record, progress, f"warning: checkpoint {record.step} is missing; going back to step {step}")
             _Session(record, parts, saved, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
@@ -99,8 +99,8 @@ def resume(
 
 def _drifted(folder: Path, differing: list[str]) -> Drifted:
     return Drifted(
-        f"{folder} was begun with something else: " + "; ".join(differing),
-        help="--allow-drift goes on nevertheless; the bits will differ from those of an undisturbed run",
+        f"{folder} was started under other conditions: " + "; ".join(differing),
+        help="--allow-drift continues nevertheless; the results will differ from those of an uninterrupted run",
     )
 
 
@@ -137,7 +137,7 @@ class _Session:
         record.step = self.state.step
         self.evaluation = Evaluation(self.view)
         self.hooks = Hooks(plan, self.run_log.warn)
-        #: Opened when the run begins; what is recorded goes there.
+        #: Opened when the run starts; they receive what is recorded.
         self.trackers: Trackers
         self.checkpointer = Checkpointer(
             self.state, record.folder / "checkpoints", lambda: self.trackers.sync(), self._saved
@@ -147,7 +147,7 @@ class _Session:
         """Train, save, sample, measure, draw."""
         self.run_log.plan(self.parts)
         if self.state.step:
-            self.run_log.say(f"going on   behind step {self.state.step}")
+            self.run_log.say(f"continuing after step {self.state.step}")
         records = self.history.records
         with self.streams.lent_to_torch(), Trackers(self.plan, self.record.folder, records) as self.trackers:
             try:
@@ -165,12 +165,12 @@ class _Session:
                 self.record.status = "paused"
 
     def _train(self) -> None:
-        with self.view.drawing_from("run_started"):  # which is again when the run goes on
+        with self.view.drawing_from("run_started"):  # the hook is called again when the run is resumed
             self.hooks.run_started(view=self.view, folder=self.record.folder)
         if self.plan.spec.stages:
             self.run_log.train(self.history, self.state.step)
             train(self.view, self.state, self.evaluation, self.checkpointer, self.hooks, self.signals, self.limit)
-        # Before the samples are drawn: should they run away, the weights are safe.
+        # Before the samples are drawn: if they diverge, the weights are saved.
         self.checkpointer.save()
 
     def _sample_and_measure(self) -> None:
@@ -183,8 +183,8 @@ class _Session:
             results = self.evaluation.measure(spec.evaluate, at_least=spec.samples)
             if view.can_sample:
                 kept = view.draws.x.flatten(0, 1) if view.draws else view.samples(spec.samples)
-                told = {} if view.sample_labels is None else {"y": view.sample_labels[: len(kept)]}
-                _write_tensors(record.file("samples/samples.safetensors"), {"x": kept, **told})
+                labels = {} if view.sample_labels is None else {"y": view.sample_labels[: len(kept)]}
+                _write_tensors(record.file("samples/samples.safetensors"), {"x": kept, **labels})
                 _write_tensors(record.file("samples/traces.safetensors"), view.traces)
                 if view.draws:
                     _write_tensors(record.file("samples/chains.safetensors"), view.draws.to_tensors())
@@ -196,7 +196,7 @@ class _Session:
         self.hooks.run_finished(view=view, results=dict(results))
 
     def _leave(self, why: str) -> None:
-        """Save what is there. A step that was broken off and cannot be undone is lost: the last checkpoint serves."""
+        """Make a checkpoint, unless an unfinished step cannot be undone: then the last checkpoint is used."""
         can = self.state.undo_step()
         if can:
             self.checkpointer.save()

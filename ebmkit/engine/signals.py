@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, seen where a run can leave without losing anything."""
+"""Ctrl-C and SIGTERM, handled where a run can stop without losing anything."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-#: Ctrl-C, the wish of the system, and a terminal that was closed.
+#: Ctrl-C, termination by the system, and a closed terminal.
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
-#: A bar hides it.
+#: The progress bar hides the cursor.
 SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Interrupted(KeyboardInterrupt):
-    """Somebody wants the run to stop. Not an `Exception`: components that catch those do not catch this."""
+    """A signal asks the run to stop. Not an `Exception`, so that components that catch those do not catch it."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(f"{signal.Signals(number).name} received")
@@ -26,10 +26,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Signals:
-    """As a context manager, takes both signals over.
+    """A context manager that handles the signals.
 
-    While training and saving, a signal waits for `raise_if_received()`, which is called between two steps and inside
-    chains. Under `anywhere()`, where there is nothing to be torn apart, it raises at once. A second one ends the
+    During training and saving, a signal waits for `raise_if_received()`, which is called between two steps and inside
+    chains. Within `anywhere()`, where nothing can be left half done, it raises at once. A second signal ends the
     process.
     """
 
@@ -39,13 +39,13 @@ class Signals:
         self._before: dict[int, Any] = {}
 
     def raise_if_received(self) -> None:
-        """Raise `Interrupted` if a signal came."""
+        """Raise `Interrupted` if a signal was received."""
         if self.received is not None:
             raise Interrupted(self.received)
 
     @contextmanager
     def anywhere(self) -> Iterator[None]:
-        """Let a signal break off whatever is done inside."""
+        """Let a signal interrupt the code inside at once."""
         with self._during(at_once=True):
             self.raise_if_received()
             try:
@@ -69,14 +69,14 @@ class Signals:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received is not None:
-            os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"\nleft at once\n")
+            os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"\nstopped at once\n")
             os._exit(128 + number)
         self.received = number
         if self._at_once:
             raise Interrupted(number)
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():  # elsewhere Python has no signals
+        if threading.current_thread() is threading.main_thread():  # Python handles signals only there
             wanted = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # as nohup does
             self._before = {number: signal.signal(number, self._handle) for number in wanted}
         return self

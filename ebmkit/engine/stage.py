@@ -1,4 +1,4 @@
-"""One stage of training: the pieces that its steps are made of."""
+"""One stage of training, and its step."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ebmkit.engine.statistic import Statistic
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.training_state import TrainingState
 
-#: Weights of fewer numbers, and their gradients, are joined before they are looked at: one kernel instead of many.
+#: Weights with fewer numbers, and their gradients, are concatenated before checks: one kernel instead of many.
 FEW = 1 << 20
 
 
 class Stage:
-    """The stage at which `state` stands."""
+    """The current stage of `state`."""
 
     def __init__(self, view: RunView, state: TrainingState) -> None:
         spec, index = view.plan.spec, state.stage
         objective, data = spec.objective, view.parts.train
-        assert objective is not None  # resolve promised
+        assert objective is not None  # checked by resolve
         assert data is not None
         self.section = section = spec.stages[index]
         self.state = state
@@ -45,20 +45,20 @@ class Stage:
         self.rate = LearningRate(optimizer, section, [group["lr"] for group in optimizer.param_groups])
         self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         extras = view.parts.extras
-        self._rivals = _learnt(extras.rival.parameters()) if isinstance(extras, Contest) else []
+        self._rivals = _trainable(extras.rival.parameters()) if isinstance(extras, Contest) else []
         theirs = set(map(id, self._rivals))
         self._others = [parameter for parameter in self._parameters if id(parameter) not in theirs]
         self._few = sum(parameter.numel() for parameter in self._parameters) < FEW
         self._step = step_of(optimizer)
         self._paths = {id(component): path for path, component in walk(spec)}
-        #: Whether a step can be broken off inside a chain.
+        #: Whether a step can be interrupted inside a chain.
         self.has_chains = any(isinstance(component, Sampler) for _, component in walk(objective, ("objective",)))
         self._weights = Statistic("a weight", (*path, "optimizer"), recorded=False)
         self._names: tuple[str, ...] = ()
         self._statistics: list[Statistic] = []
 
     def is_over(self) -> bool:
-        """Whether all steps are done, or the metric that is watched no longer improves."""
+        """Whether all steps are done, or the metric of `stop` no longer improves."""
         began, stop = self.state.stage_began, self.section.stop
         if self.state.step - began >= self.section.steps:
             return True
@@ -71,10 +71,10 @@ class Stage:
     def take_step(
         self, step: int, *, on_chain_step: Callable[[], None] | None = None, points: int | None = None
     ) -> int:
-        """Move the parameters along the gradient of the loss; returns the number of data points in it.
+        """Move the parameters along the gradient of the loss; returns the number of data points used.
 
-        `on_chain_step` is called after every step of a chain: it may raise to break off. `points` are the most of the
-        batch that are used, where a dry run tries a part of it.
+        `on_chain_step` is called after every step of a chain and may raise to stop. `points` limits the number of data
+        points, for a dry run with a part of the batch.
         """
         parts = self._parts
         with self.in_objective:
@@ -94,23 +94,23 @@ class Stage:
         return self.batches.at(step - self.state.stage_began)
 
     def labels(self, step: int) -> Tensor | None:
-        """Their labels, where the objective learns from some."""
+        """Their labels, if the objective or the model uses labels."""
         return self.batches.labels_at(step - self.state.stage_began)
 
     def differentiate(self, loss: Loss) -> None:
-        """Give every parameter the gradient of what it minimises."""
+        """Compute the gradients: of the loss, and of the rival's loss for the parameters of the rival."""
         if loss.rival is None:
             torch.autograd.backward(loss.value)
-        else:  # the two share parts of the graph
+        else:  # the two losses share parts of the graph
             torch.autograd.backward(loss.value, inputs=self._others, retain_graph=True)
             torch.autograd.backward(loss.rival, inputs=self._rivals)
 
     def update(self, step: int) -> None:
-        """Move the parameters along their gradient, or along what the spec shortens it to."""
+        """Clip the gradients if the spec says so, take a step of the optimizer, and check the weights."""
         self.rate.set(step - self.state.stage_began)
         with torch.no_grad():
             if self.section.clip_gradient is not None:
-                for player in filter(None, (self._others, self._rivals)):  # nobody's step depends on the other's slope
+                for player in filter(None, (self._others, self._rivals)):  # each is clipped by its own norm
                     norm = self._gradient_norm(player) if self._rivals else self._norm
                     gradients = [parameter.grad for parameter in player if parameter.grad is not None]
                     multiply_all(gradients, (self.section.clip_gradient / norm).clamp(max=1))
@@ -121,9 +121,9 @@ class Stage:
             self.state.history.check_finite(step, self._weights, weights.sum())
 
     def numbers(self, loss: Loss, context: StepContext) -> tuple[list[Statistic], list[Tensor]]:
-        """What a step is known by, and its values on the device."""
+        """The statistics of a step, and their values on the device."""
         names = ("loss", "gradient_norm", *loss.metrics, *(["rival_loss"] if loss.rival is not None else []))
-        if names != self._names:  # they are the same at every step, so that this is done once
+        if names != self._names:  # usually the same at every step
             self._names, self._statistics = names, [Statistic(name, ("objective",)) for name in names]
         self._norm = self._gradient_norm(self._parameters)
         values = [loss.value, self._norm, *loss.metrics.values(), *([loss.rival] if loss.rival is not None else [])]
@@ -150,5 +150,5 @@ class Stage:
         return norm
 
 
-def _learnt(parameters: Iterable[Tensor]) -> list[Tensor]:
+def _trainable(parameters: Iterable[Tensor]) -> list[Tensor]:
     return [parameter for parameter in parameters if parameter.requires_grad]

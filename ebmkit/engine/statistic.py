@@ -1,4 +1,4 @@
-"""A number that a training step gives, and who answers for it."""
+"""A number that a training step reports, and its place in the spec."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from ebmkit.errors.source import Path
 
 
 class Statistic(NamedTuple):
-    """Its name, the place in the spec that is blamed when it is not finite, and whether it is recorded or only
-    checked."""
+    """Its name, the place in the spec to report if it is not finite, and whether it is recorded or only checked."""
 
     name: str
     path: Path
@@ -17,7 +16,7 @@ class Statistic(NamedTuple):
 
     @property
     def turn(self) -> int:
-        """When a step computes it: first chains, then what the objective reports, the loss, its gradient, weights."""
+        """Its position in the order of a step: chains, statistics of the objective, loss, gradient, weights."""
         if self.path[-1] == "optimizer":
             return 4
         return 0 if self.path != ("objective",) else {"loss": 2, "gradient_norm": 3}.get(self.name, 1)

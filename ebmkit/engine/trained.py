@@ -1,4 +1,4 @@
-"""Networks that ebmkit trains itself, once, from a packaged spec, and keeps as ordinary run folders."""
+"""Networks that ebmkit trains once from a packaged spec and keeps in a cache, as ordinary run folders."""
 
 from __future__ import annotations
 
@@ -25,39 +25,38 @@ from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
 from ebmkit.storage.atomic import make_folder, move_folder, remove_folder, storing
 
-#: Seconds after which what a killed process left behind may go. Training takes less than a minute.
-FORGOTTEN = 24 * 3600
+#: Seconds after which the temporary folder of a killed process is removed. Training takes less than a minute.
+ABANDONED = 24 * 3600
 
 
 def trained(spec: str) -> Trained:
-    """The network of a packaged spec: as it was kept, or trained now. In one process it is read once."""
+    """The network of a packaged spec: from the cache, or trained now. Each process reads it once."""
     return _trained(spec, cache_folder())
 
 
 def cache_folder() -> Path | None:
-    """Where they are kept: in the user's cache folder, on Linux below XDG_CACHE_HOME or ~/.cache. None for a process
-    that has no home."""
+    """The user's cache folder, on Linux below XDG_CACHE_HOME or ~/.cache; None for a process without a home."""
     from platformdirs import user_cache_path
 
     try:
         folder = user_cache_path("ebmkit", appauthor=False) / "features"
     except RuntimeError:
         return None
-    return folder if folder.is_absolute() else None  # before some version, an unknown home stays `~`
+    return folder if folder.is_absolute() else None  # older versions return `~` if the home is unknown
 
 
 @cache
 def _trained(spec: str, kept: Path | None) -> Trained:
     path = packaged.find(spec)
     if path is None:
-        raise StorageFailed(f"the packaged spec {spec!r} is not there")
+        raise StorageFailed(f"the packaged spec {spec!r} is missing")
     plan = load_spec(path)
-    with settings_kept(), _as_always():
+    with settings_kept(), _default_settings():
         if kept is None:
             return _made(plan, None)
-        # Other versions may train otherwise; whoever shares a folder between machines shares the network.
+        # Other versions may train differently; machines that share the folder share the network.
         folder = kept / f"{plan.spec.name}-{plan.hash[:16]}-ebmkit-{__version__}-torch-{torch.__version__}"
-        with suppress(StorageFailed, Drifted):  # not there yet, or damaged: then it is made anew
+        with suppress(StorageFailed, Drifted):  # absent or damaged: then it is trained again
             return _read(plan, folder)
         return _made(plan, folder)
 
@@ -70,20 +69,20 @@ def _read(plan: Plan, folder: Path) -> Trained:
     view = view_of(plan, folder, say=lambda line: None)
     results = {name: summary["results"].get(name) for metric in plan.spec.evaluate for name in metric.results()}
     if view.step != plan.spec.steps or not all(isinstance(value, float) for value in results.values()):
-        raise StorageFailed(f"{folder}: not the whole of a run")
+        raise StorageFailed(f"{folder}: an incomplete run")
     return Trained(view.parts.evaluated.eval().requires_grad_(False), results)
 
 
 def _made(plan: Plan, folder: Path | None) -> Trained:
-    """Trained in a folder that nobody else looks at, which gets its name when all is there."""
+    """Train in a temporary folder, which is renamed when it is complete."""
     workshop = _workshop(folder)
-    beside = folder is not None and workshop.parent == folder.parent
+    can_be_kept = folder is not None and workshop.parent == folder.parent
     try:
         record = session.run(plan, runs_dir=workshop)
         if record.unmet:
             raise ExpectationUnmet(f"the network {plan.spec.name!r}, trained here: {record.unmet[0].message}")
         made = _read(plan, record.folder)
-        if folder is not None and beside:
+        if folder is not None and can_be_kept:
             _keep(plan, record.folder, folder)
         return made
     finally:
@@ -91,23 +90,23 @@ def _made(plan: Plan, folder: Path | None) -> Trained:
 
 
 def _workshop(folder: Path | None) -> Path:
-    """A new folder beside `folder`, so that renaming is enough; elsewhere if that cannot be."""
+    """A new folder next to `folder`, so that it can be renamed; elsewhere if that is impossible."""
     if folder is not None:
         try:
             make_folder(folder.parent)
             with storing(folder.parent):
                 for path in folder.parent.glob(".*.tmp"):  # of processes that were killed
-                    if path.stat().st_mtime < time.time() - FORGOTTEN:
+                    if path.stat().st_mtime < time.time() - ABANDONED:
                         shutil.rmtree(path, ignore_errors=True)
                 return Path(tempfile.mkdtemp(".tmp", f".{folder.name}.", folder.parent))
         except StorageFailed as error:
-            warnings.warn(f"{folder.name} is trained now, and again by the next process: {error.message}", stacklevel=2)
+            warnings.warn(f"{folder.name} is trained now, but cannot be kept: {error.message}", stacklevel=2)
     with storing(Path(tempfile.gettempdir())):
         return Path(tempfile.mkdtemp(prefix="ebmkit-"))
 
 
 def _keep(plan: Plan, made: Path, folder: Path) -> None:
-    """Give a run its name. Where another process was quicker, theirs stays; something damaged makes room."""
+    """Rename a run to `folder`. An intact run of a faster process stays; a damaged one is replaced."""
     try:
         with suppress(StorageFailed):
             move_folder(made, folder)
@@ -122,8 +121,8 @@ def _keep(plan: Plan, made: Path, folder: Path) -> None:
 
 
 @contextmanager
-def _as_always() -> Iterator[None]:
-    """What a process may have set and a run does not set itself, as it is in a fresh one: bits depend on it."""
+def _default_settings() -> Iterator[None]:
+    """Process-wide settings that a run does not set itself, as in a new process: results depend on them."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:

@@ -1,4 +1,4 @@
-"""All that changes while a run trains, as a checkpoint holds it."""
+"""The state of training, and its conversion to and from checkpoints."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ebmkit.language.plan import Plan
 
 
 class TrainingState:
-    """The position in training, and everything that has moved to get there.
+    """The position in training, and everything that training changes.
 
     The learning rate, the order of the data and the decay of the running mean are functions of the position, so they
-    need not be saved.
+    are not saved.
     """
 
     def __init__(self, plan: Plan, parts: Parts, streams: Streams, history: History) -> None:
@@ -30,21 +30,21 @@ class TrainingState:
         self.parts = parts
         self.streams = streams
         self.history = history
-        #: Steps that are done, over all stages.
+        #: Steps done, over all stages.
         self.step = 0
-        #: The stage that is under way, and the step behind which it began.
+        #: The current stage, and the last step before it.
         self.stage = 0
         self.stage_began = 0
-        #: The last step behind which everything due was measured.
+        #: The last step after which everything due was evaluated.
         self.evaluated = 0
         self._movable = _movable(parts)
         self._in_step = False
         self._step_began: tuple[dict[str, Tensor], list[int]] | None = None
 
-    # A step is whole or it was not made -------------------------------------------------------------------------------
+    # A step is completed or undone ------------------------------------------------------------------------------------
 
     def begin_step(self, *, can_be_undone: bool) -> None:
-        """Remember, where steps have chains, what one that is broken off has to be put back to."""
+        """If steps have chains, remember the state to which an interrupted step is undone."""
         self._in_step = True
         if can_be_undone:
             self._step_began = self.streams.state(), [tensor._version for tensor in self._movable]
@@ -55,8 +55,8 @@ class TrainingState:
         self.step = step
 
     def undo_step(self) -> bool:
-        """Go back to the beginning of a step that was broken off inside a chain. False if something had moved already,
-        which cannot be undone: then the last checkpoint is the one to go on from."""
+        """Go back to the beginning of a step that was interrupted inside a chain. False if something has changed
+        already, which cannot be undone: the run then continues from the last checkpoint."""
         if not self._in_step:
             return True
         self._in_step = False
@@ -64,14 +64,14 @@ class TrainingState:
             return False
         positions, versions = self._step_began
         self.streams.restore(positions)
-        # A module may also put another tensor where one was.
+        # A module may also replace a tensor.
         replaced = [*map(id, self._movable)] != [*map(id, _movable(self.parts))]
         return not replaced and versions == [tensor._version for tensor in self._movable]
 
     # To and from a checkpoint -----------------------------------------------------------------------------------------
 
     def save(self) -> Saved:
-        """What a checkpoint holds. Raises `Diverged` rather than save a weight that is not finite."""
+        """The content of a checkpoint. Raises `Diverged` if a weight is not finite."""
         tensors = {name: dict(module.state_dict()) for name, module in _modules(self.parts).items()}
         optimizer, numbers = self._optimizer()
         for group, named in {**tensors, "optimizer": optimizer}.items():
@@ -86,7 +86,7 @@ class TrainingState:
         return Saved(self.step, {**tensors, "optimizer": optimizer, "random": self.streams.state()}, values)
 
     def restore(self, saved: Saved) -> None:
-        """Stand exactly where the checkpoint was made."""
+        """Restore the state that was saved."""
         restore_weights(self.parts, saved)
         with fitting(saved):
             self.step, self.evaluated = saved.step, saved.values["evaluated"]
@@ -96,7 +96,7 @@ class TrainingState:
             self._restore_optimizer(saved)
 
     def _optimizer(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The optimizer of the stage, as tensors and as numbers, each under `parameter.name`."""
+        """The state of the optimizer, as tensors and as numbers, each under `parameter.name`."""
         if not self.parts.optimizers:
             return {}, {}
         moments = self.parts.optimizers[self.stage].state_dict()["state"]
@@ -112,7 +112,7 @@ class TrainingState:
             index, _, name = key.partition(".")
             moments.setdefault(int(index), {})[name] = value
         optimizer = self.parts.optimizers[self.stage]
-        # The groups come from the spec; the one thing that moves in them is the learning rate, which the step sets.
+        # The groups come from the spec; only the learning rate changes in them, and every step sets it.
         optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         for index, entry in moments.items():
@@ -120,8 +120,8 @@ class TrainingState:
             for name, value in entry.items():
                 if not isinstance(value, Tensor):
                     continue
-                # torch casts what it loads to the parameter's type, which changes bits where an optimizer keeps another
-                # one; and fused kernels walk through the memory of both at once, so they have to be laid out alike.
+                # torch casts what it loads to the dtype of the parameter, which changes bits if the optimizer keeps
+                # another one; and fused kernels require the same memory layout as the parameter's.
                 place = loaded[name].device
                 alike = value.shape == parameter.shape
                 like = parameter if alike else value
@@ -132,7 +132,7 @@ class TrainingState:
         if not floating or bool(torch.stack([tensor.isfinite().all() for tensor in floating.values()]).all()):
             return
         name = next(name for name, tensor in floating.items() if not bool(tensor.isfinite().all()))
-        # The optimizer is not to blame for weights: what it does to them is looked at behind every step.
+        # Weights are reported at the model: those that the optimizer made non-finite were found after its step.
         optimizer = (*self.plan.spec.stage_path(self.stage), "optimizer")
         path = {"extras": ("objective",), "optimizer": optimizer}.get(group, ("model",))
         raise Diverged(
@@ -143,7 +143,7 @@ class TrainingState:
 
 
 def restore_weights(parts: Parts, saved: Saved) -> None:
-    """The trained weights alone, for those who do not go on with training."""
+    """The trained weights only, for uses other than training."""
     with fitting(saved):
         for name, module in _modules(parts).items():
             module.load_state_dict(saved.tensors.get(name, {}))
@@ -151,18 +151,16 @@ def restore_weights(parts: Parts, saved: Saved) -> None:
 
 @contextmanager
 def fitting(saved: Saved) -> Iterator[None]:
-    """A sound checkpoint that does not fit is one of another spec or another version: drift was allowed."""
+    """An intact checkpoint that does not fit belongs to another spec or version: drift was allowed."""
     try:
         yield
     except (RuntimeError, LookupError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: " + str(error).splitlines()[-1].strip()
-        raise StorageFailed(
-            f"the checkpoint of step {saved.step} does not fit what the spec builds: {reason}"
-        ) from error
+        raise StorageFailed(f"the checkpoint of step {saved.step} does not fit the spec: {reason}") from error
 
 
 def _modules(parts: Parts) -> dict[str, nn.Module]:
-    """What is saved whole: the weights where the optimizer stands, their running mean, and the objective's own."""
+    """The modules that are saved: the model, its running mean, and the extras of the objective."""
     modules = {"model": parts.model, "mean": parts.mean.module if parts.mean else None, "extras": parts.extras}
     return {name: module for name, module in modules.items() if module is not None}
 

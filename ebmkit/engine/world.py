@@ -1,4 +1,4 @@
-"""How many processes a launcher such as torchrun started. A run is made by one of them."""
+"""The number of processes that a launcher such as torchrun started. A run takes one process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ebmkit.errors.running import EnvironmentLacks
 
 
 class World(NamedTuple):
-    """The place of this process among those that one launcher started."""
+    """The rank of this process, and the number of processes of its launcher."""
 
     rank: int
     size: int
@@ -21,7 +21,7 @@ def world() -> World:
 
 
 def require_one_process() -> None:
-    """Refuse to be one of several processes: each would make the same run again."""
+    """Raise if this is one of several processes: each would make the same run."""
     here = world()
     if here.size > 1 or here.rank > 0:
         raise EnvironmentLacks(

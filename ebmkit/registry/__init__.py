@@ -1,1 +1,1 @@
-"""Which components there are: built-ins, installed plugins, and files named on the command line."""
+"""The known components: built-ins, installed plugins, and files named on the command line."""

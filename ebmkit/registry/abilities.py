@@ -31,7 +31,7 @@ def abilities_for(cls: type[Component]) -> dict[str, Any]:
 
 
 def unknown_name(cls: type[Component]) -> str:
-    """What is wrong with the names that a class offers or needs, or nothing."""
+    """What is wrong with the names that a class offers or needs; empty if nothing."""
     if cls.component_kind == "noise":
         return _unknown(cls, "offers", NOISE_OFFERS)
     for trait, others in _NAMED.get(cls.component_kind, {}).items():
@@ -46,7 +46,7 @@ def _unknown(cls: type[Component], trait: str, known: Any) -> str:
         return f"{cls.__qualname__}.{trait} must be a frozenset of names, not {declared!r}"
     for name in sorted(map(str, set(declared) - set(known))):
         meant = did_you_mean(name, sorted(known)) or f"known names: {', '.join(sorted(known))}"
-        return f"{cls.__qualname__}.{trait} names '{name}', which is no ability; {meant}"
+        return f"{cls.__qualname__}.{trait} names '{name}', which is not an ability; {meant}"
     return ""
 
 

@@ -1,7 +1,7 @@
-"""The built-in components. One word registers one: the name, which is also the name of its file.
+"""The built-in components. Each is registered by its name, which is also the name of its file.
 
-They go through the same hook and the same validation as those of plugins, as offers that are imported when a spec
-names them: there are many, and `ebmkit validate` needs few. The panels of the report are in `report/panels/builtin.py`.
+They use the same hook and the same validation as those of plugins, as offers that are imported when a spec names
+them: there are many, but `ebmkit validate` needs few. The panels of the report are in `report/panels/builtin.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ebmkit.registry.offer import Offer
 if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
 
-#: Kind -> its folder, and the names in it.
+#: For each kind, its folder and the names in it.
 COMPONENTS = {
     "data": (
         "data",
@@ -79,7 +79,7 @@ def ebmkit_components() -> Sequence[Offer]:
 
 
 def _load(module: str, name: str) -> type[Component]:
-    """The component that a file of ours defines, and not a neighbour of the same name that it imports."""
+    """The component that a file defines, not one of the same name that it imports."""
     classes = [value for value in vars(import_module(module)).values() if isinstance(value, type)]
     (cls,) = [cls for cls in classes if cls.__module__ == module and vars(cls).get("component_name") == name]
     return cls

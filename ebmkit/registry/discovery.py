@@ -1,4 +1,4 @@
-"""Which plugins there are, from metadata alone: nothing of a plugin is imported to list it."""
+"""Finding plugins by their metadata: listing a plugin imports nothing of it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _NAMESPACE = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class Plugin:
-    """What metadata says about a plugin, before anything of it is imported."""
+    """The metadata of a plugin, known before anything of it is imported."""
 
     namespace: str
     distribution: str  # for a file named on the command line, its path
     version: str
     target: EntryPoint | Path | None
-    #: Why it cannot be used, or nothing.
+    #: Why it cannot be used; empty if it can.
     trouble: str = ""
-    #: The user turned it off; that is not an error.
+    #: Turned off by the user, which is not an error.
     disabled: bool = False
 
 
 def installed() -> dict[str, Plugin]:
-    """The installed plugins by namespace, those that cannot be used too, with the reason."""
+    """The installed plugins by namespace, including those that cannot be used, with the reason."""
     claims: dict[str, dict[str, EntryPoint]] = {}
     for entry in entry_points(group="ebmkit"):
         claims.setdefault(entry.name, {})[entry.dist.name if entry.dist else "?"] = entry

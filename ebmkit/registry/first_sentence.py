@@ -10,12 +10,12 @@ _CLASS = r'^@component\("{name}"[^\n]*\)\nclass [^\n]*:\n    """(?P<text>.*?)(?:
 
 
 def first_sentence(file: Path, name: str) -> str | None:
-    """What the docstring of the component `name` begins with; None where importing it is the only way to know."""
+    """The first sentence of the docstring of the component `name`; None if only importing it can tell."""
     try:
         source = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):  # installed without sources
         return None
     found = re.search(_CLASS.format(name=re.escape(name)), source, re.MULTILINE | re.DOTALL)
-    if found is None or "\\" in found["text"]:  # an escape is for Python to read
+    if found is None or "\\" in found["text"]:  # escapes are left to Python
         return None
     return " ".join(line.strip() for line in found["text"].splitlines())

@@ -1,4 +1,4 @@
-"""The hooks. A plugin implements those it needs; none of them is called inside a sampler's inner loop."""
+"""The hooks. A plugin implements those it needs; none is called in the inner loop of a sampler."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ hookimpl = pluggy.HookimplMarker("ebmkit")
 
 @hookspec
 def ebmkit_components() -> Sequence[type[Component] | Offer]:  # type: ignore[empty-body]
-    """The components of this plugin: classes, or an `Offer` for each that is to be imported when a spec names it.
+    """The components of this plugin: classes, or an `Offer` for each that is imported only when a spec names it.
 
     A module without this hook offers every `@component` class of its package.
     """
@@ -34,29 +34,29 @@ def ebmkit_components() -> Sequence[type[Component] | Offer]:  # type: ignore[em
 
 @hookspec
 def ebmkit_run_started(view: View, folder: Path) -> None:
-    """The parts are built and the folder exists; the first step comes next."""
+    """Called when the parts are built and the folder exists, before the first step."""
 
 
 @hookspec
 def ebmkit_step_ended(view: View, step: int) -> None:
-    """A training step is done."""
+    """Called after every training step."""
 
 
 @hookspec
 def ebmkit_checkpoint_saved(view: View, path: Path) -> None:
-    """Weights are on the disk."""
+    """Called after a checkpoint is saved."""
 
 
 @hookspec
 def ebmkit_run_finished(view: View, results: dict[str, float]) -> None:
-    """Everything was measured; the report comes next."""
+    """Called after the evaluation, before the report."""
 
 
 @hookspec
 def ebmkit_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]
-    """Commands of this plugin, reached as `ebmkit NAMESPACE COMMAND`."""
+    """Commands of this plugin, called as `ebmkit NAMESPACE COMMAND`."""
 
 
 @hookspec
 def ebmkit_report_panels(view: View) -> Sequence[Panel]:  # type: ignore[empty-body]
-    """Pictures to add to the report of this run."""
+    """Panels to add to the report of this run."""

@@ -1,6 +1,6 @@
-"""The plugins of a process: listed without importing, loaded when a spec names them, isolated when they are broken.
+"""The plugins of a process: listed without importing, loaded when a spec names them, isolated if they are broken.
 
-pluggy's own loader would stop at the first broken plugin and skip a duplicate name in silence, so the loop is ours.
+pluggy's own loader stops at the first broken plugin and silently skips a duplicate name, so it is not used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """A plugin that was imported and keeps the rules."""
+    """A plugin that was imported and passed validation."""
 
     plugin: Plugin
     module: str
@@ -35,7 +35,7 @@ class LoadedPlugin:
 
     @property
     def components(self) -> tuple[type[Component], ...]:
-        """Its components, all of them imported. Raises PluginBroken if one does not keep the rules."""
+        """Its components, all imported. Raises PluginBroken if one fails validation."""
         return tuple(offer.load() for offer in self.offers)
 
 
@@ -55,13 +55,13 @@ class Plugins:
     def found(self) -> dict[str, Plugin]:
         """All plugins by namespace, from metadata alone."""
         if self._found is None:
-            from ebmkit.registry.discovery import installed  # reading metadata is slow, and most specs name no plugin
+            from ebmkit.registry.discovery import installed  # reading metadata is slow, but most specs name no plugin
 
             self._found = installed()
         return self._found
 
     def _load_file(self, name: str, place: Place) -> None:
-        """A file that the user names is loaded at once, and any mistake in it stops everything."""
+        """Load a file named by the user at once; any error in it is raised."""
         from ebmkit.registry.discovery import file_plugin
 
         try:
@@ -86,7 +86,7 @@ class Plugins:
             raise PluginMissing(
                 f"no plugin '{namespace}' is installed",
                 label=did_you_mean(namespace, self.found()),
-                help="'ebmkit plugins' lists what is installed; code in a file of yours needs --plugin FILE",
+                help="'ebmkit plugins' lists what is installed; code in a file needs --plugin FILE",
             )
         if namespace not in self._failed:
             try:

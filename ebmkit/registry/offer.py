@@ -1,4 +1,4 @@
-"""A component as a plugin offers it: known by kind and name before its code is imported."""
+"""An offer of a component: its kind and name are known before its code is imported."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Offer:
 
         Offer("sampler", "langevin", load)
 
-    `load()` gives the class, which has this kind and this name.
+    `load()` returns the class, which must have this kind and this name.
     """
 
     kind: str
     name: str
     load: Callable[[], type[Component]]
-    #: The first sentence of its docstring, if that can be had without importing it.
+    #: The first sentence of its docstring, if it is known without importing the class.
     summarise: Callable[[], str | None] | None = None

@@ -1,4 +1,4 @@
-"""(kind, name) -> component."""
+"""The registry: kind and name -> component."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Entry:
 
 
 class Registry:
-    """What a spec may name. Plugins are loaded when a name asks for them."""
+    """The components that a spec may name. A plugin is loaded when a name with its namespace is used."""
 
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
         self._entries: dict[tuple[str, str], Entry] = {}
         self._namespaces: set[str] = set()
         self._add(plugins.builtin, "ebmkit")
-        for namespace in plugins.loaded:  # files that were named on the command line
+        for namespace in plugins.loaded:  # files named on the command line
             self.load(namespace)
 
     def find(self, kind: str, name: str) -> type[Component]:
@@ -78,7 +78,7 @@ class Registry:
         return broken
 
     def entries(self, kind: str | None = None) -> list[Entry]:
-        """What is known so far, by kind and name, built-ins first."""
+        """The known components by kind and name, built-ins first."""
         order = list(KINDS)
         wanted = [entry for entry in self._entries.values() if kind in (None, entry.kind)]
         return sorted(wanted, key=lambda entry: (order.index(entry.kind), "." in entry.name, entry.name))
@@ -87,7 +87,7 @@ class Registry:
         return [entry.name for entry in self.entries(kind)]
 
     def name_of(self, cls: type[Component]) -> str:
-        """The name under which a spec asks for this class; built-ins carry no prefix."""
+        """The name of this class in a spec; built-ins have no prefix."""
         kind, name = cls.component_kind, cls.component_name
         alike = [entry for entry in self._entries.values() if entry.kind == kind and entry.name.endswith(f".{name}")]
         return next((entry.name for entry in alike if entry.cls is cls), name)

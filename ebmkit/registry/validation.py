@@ -1,4 +1,4 @@
-"""Importing a plugin and finding out whether it keeps the rules. The built-in components keep the same ones."""
+"""Importing and validating a plugin. The built-in components pass the same validation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Unusable(Exception):
-    """A reason, on its way to the line of the spec that needs the plugin."""
+    """Why a plugin cannot be used. It is reported at the line of the spec that names the plugin."""
 
 
 class _Implicit:
@@ -46,13 +46,13 @@ class _Implicit:
 
 
 def import_plugin(plugin: Plugin) -> ModuleType:
-    """The plugin's module. Raises Unusable, whatever the plugin raises."""
+    """The module of the plugin. Any exception of the plugin is raised as Unusable."""
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints must not end up in --json output
+        with contextlib.redirect_stdout(sys.stderr):  # output of a plugin must not appear in --json output
             module = _import_file(plugin) if isinstance(plugin.target, Path) else plugin.target.load()  # type: ignore[union-attr]
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit and worse: a plugin never takes ebmkit down
+    except BaseException as error:  # SystemExit included: a plugin must not stop ebmkit
         raise Unusable(f"importing it raised {type(error).__name__}: {error}") from error
     spoken = getattr(module, "EBMKIT_API", API_VERSION)
     if spoken != API_VERSION:
@@ -65,7 +65,7 @@ def import_plugin(plugin: Plugin) -> ModuleType:
 
 
 def register(manager: pluggy.PluginManager, module: ModuleType, owner: str) -> tuple[Offer, ...]:
-    """Hand the plugin to pluggy, and take it back if it does not keep the rules. Messages call it `owner`."""
+    """Register the plugin with pluggy, and unregister it if it fails validation. Messages call it `owner`."""
     parts: list[Any] = [module]
     if not hasattr(module, "ebmkit_components"):
         parts.append(_Implicit(module))
@@ -102,19 +102,19 @@ def _import_file(plugin: Plugin) -> ModuleType:
 
 
 def _check_hooks(manager: pluggy.PluginManager, part: Any) -> None:
-    """pluggy says nothing about a misspelt hook, or about one that lacks its marker."""
+    """Check hooks: pluggy reports neither a misspelt hook nor one without its marker."""
     known = [name for name in vars(hookspecs) if name.startswith("ebmkit_")]
     for caller in manager.get_hookcallers(part) or ():
         if caller.spec is None:
             raise Unusable(f"there is no hook '{caller.name}'; {did_you_mean(caller.name, known)}".rstrip("; "))
-    heard = {caller.name for caller in manager.get_hookcallers(part) or ()}
+    implemented = {caller.name for caller in manager.get_hookcallers(part) or ()}
     for name in known:
-        if callable(getattr(part, name, None)) and name not in heard:
+        if callable(getattr(part, name, None)) and name not in implemented:
             raise Unusable(f"'{name}' lacks the marker @hookimpl")
 
 
 def _offers(manager: pluggy.PluginManager, part: Any, owner: str) -> tuple[Offer, ...]:
-    """What a plugin offers. Classes are checked now, those that are imported later when they are."""
+    """The offers of a plugin. Classes are checked now; those imported later, when they are imported."""
     (hook,) = [impl for impl in manager.hook.ebmkit_components.get_hookimpls() if impl.plugin is part]
     offered: Any = hook.function()
     offers: dict[tuple[str, str], Offer] = {}
@@ -173,7 +173,7 @@ def digest(module: ModuleType) -> str:
 
 
 def _class_trouble(cls: Any) -> str:
-    """What is wrong with a class that wants to be registered, or nothing."""
+    """What is wrong with a class to be registered; empty if nothing."""
     if not (isinstance(cls, type) and issubclass(cls, Component)):
         return f"{cls!r} is not a component class"
     if "component_name" not in vars(cls):
@@ -183,10 +183,10 @@ def _class_trouble(cls: Any) -> str:
     if inspect.isabstract(cls):
         missing = sorted(getattr(cls, "__abstractmethods__", ()))
         meant = nearest(missing[0], [name for name in vars(cls) if not name.startswith("_")])
-        slip = f"; rename '{meant}' to '{missing[0]}' if that is what it is" if meant else ""
+        slip = f"; rename '{meant}' to '{missing[0]}' if that was meant" if meant else ""
         return f"{cls.__qualname__} does not implement {', '.join(missing)}{slip}"
     if bare := _without_annotation(cls):
-        words = f"write {bare}: type = ..., or {bare}: ClassVar[type] = ... for what no spec can set"
+        words = f"write {bare}: type = ..., or {bare}: ClassVar[type] = ... for a constant"
         return f"{cls.__qualname__}.{bare} has no annotation, so it is not a parameter: {words}"
     try:
         get_type_hints(cls, include_extras=True)
@@ -196,9 +196,9 @@ def _class_trouble(cls: Any) -> str:
 
 
 def _without_annotation(cls: type[Component]) -> str | None:
-    """A class attribute that was probably meant as a parameter; what the kind itself declares may be set plainly."""
+    """A class attribute that was probably meant as a parameter; those that the kind declares need no annotation."""
     kind = KINDS[cls.component_kind]
-    # What the kind leaves open (`count: int`) is no attribute of it, but is declared there all the same.
+    # An annotation of the kind without a value (`count: int`) is not an attribute, but it is a declaration.
     annotated = {name for base in (cls, *kind.__mro__) for name in inspect.get_annotations(base)}
     for name, value in list(vars(cls).items()):
         plain = not (callable(value) or isinstance(value, (property, classmethod, staticmethod)))

@@ -38,7 +38,7 @@ def words(hint: Any, *, plural: bool = False) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         described = [item.description for item in arguments[1:] if getattr(item, "description", None)]
-        if described:  # a pattern, in words
+        if described:  # a pattern has a description
             return str(described[0])
         limits = " and ".join(bounds(arguments[1:]))
         each = "each " if plural and not limits.startswith("with") else ""
@@ -47,7 +47,7 @@ def words(hint: Any, *, plural: bool = False) -> str:
             base = base.replace("list", "non-empty list", 1)
         return base + (f", {each}{limits}" if limits else "")
     if origin in (Union, types.UnionType):
-        # Bounds bring commas of their own, so the last alternative is set off by one where there are any.
+        # Bounds contain commas; the last alternative is then separated by a comma as well.
         inner = [words(argument, plural=plural) for argument in arguments]
         return (", or " if any("," in each for each in inner) else " or ").join(inner)
     if origin is Literal:
@@ -89,7 +89,7 @@ def takes_any_length(hint: Any) -> bool:
 
 
 def step_into(hint: Any, key: str | int) -> Any:
-    """The annotation one step down a path, or None where it cannot be followed."""
+    """The annotation one step down a path, or None if there is no such step."""
     from dataclasses import is_dataclass
     from typing import get_type_hints
 

@@ -118,5 +118,5 @@ def test_who_asks_for_more_gets_what_there_is(spec):
 def test_a_chain_that_begins_outside_the_support_is_refused(spec):
     view = view_of(ebmkit.load_spec(spec), None)
     view.parts.evaluated.forward = lambda x: torch.where(x[:, 0] > 0, torch.inf, 0.0)
-    with pytest.raises(Diverged, match=r"init 'noise': \d of 3 chains begin where the energy is not finite"):
+    with pytest.raises(Diverged, match=r"init 'noise': \d of 3 chains start where the energy is not finite"):
         view.samples(10)

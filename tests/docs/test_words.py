@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 
 #: Rooms and files of `ebmkit/` that are written in plain words. The list grows until it is `ebmkit/` itself.
 ROOMS = (
-    *("errors", "contracts", "storage", "diagnostics", "chains", "maths", "language", "report", "suggest", "cli"),
+    *("errors", "contracts", "registry", "storage", "diagnostics", "chains", "maths", "language", "engine", "report"),
+    *("suggest", "cli"),
     *("components/data", "components/inits", "components/models", "components/noise", "components/samplers"),
     *("components/objectives", "components/metrics", "components/schedules", "components/bregman"),
     *("components/features", "components/optimizers", "components/trackers", "testing"),
@@ -71,7 +72,8 @@ def old_words(path):
 
 
 def sources():
-    code = [path for room in ROOMS for path in sorted((ROOT / "ebmkit" / room).rglob("*.py"))]
+    code = sorted((ROOT / "ebmkit").glob("*.py"))
+    code += [path for room in ROOMS for path in sorted((ROOT / "ebmkit" / room).rglob("*.py"))]
     templates = sorted((ROOT / "ebmkit/report/template").iterdir())
     specs = sorted((ROOT / "specs").rglob("*.yaml"))
     pages = [ROOT / page for page in PAGES]

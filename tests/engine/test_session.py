@@ -131,7 +131,7 @@ def test_a_metric_that_is_not_finite_stops_the_run_after_the_weights_are_safe(sm
 def test_a_metric_has_to_measure_what_it_announces(small, plan_of, tmp_path):
     small["evaluate"] = ["faulty.liar"]
     small["expect"] = [{"metric": "announced", "below": 1}]
-    with pytest.raises(ComponentFailed, match="it measured other, and announces announced"):
+    with pytest.raises(ComponentFailed, match="it measured other, but announces announced"):
         run(plan_of(small), runs_dir=tmp_path)
 
 
@@ -166,7 +166,7 @@ def test_a_hook_that_raises_is_muted_and_named_with_its_plugin(small, tmp_path):
     )
     plan = load_spec(small, plugins=[str(plugin)])
     record = run(plan, runs_dir=tmp_path)
-    assert record.warnings == ["plugin 'touchy': hook 'ebmkit_run_started' raised OSError: no; it is muted"]
+    assert record.warnings == ["plugin 'touchy': hook 'ebmkit_run_started' raised OSError: no; it is disabled"]
     assert record.status == "finished"
 
 

@@ -266,20 +266,20 @@ def test_a_checkpoint_that_is_gone_is_missed(copy, undrawn):
     shutil.rmtree(copy / "checkpoints" / NEW)
     said: list[str] = []
     go_on(copy, said, limit=Limit(steps=1))
-    assert "warning: step 9 had been saved; going back to step 6" in said
+    assert "warning: checkpoint 9 is missing; going back to step 6" in said
 
 
 def test_where_all_are_damaged_the_run_is_not_begun_anew(copy):
     for name in (OLD, NEW):
         (copy / "checkpoints" / name / MANIFEST).unlink()
     before = sorted(path for path in copy.rglob("*"))
-    with pytest.raises(StorageFailed, match="no checkpoint is sound") as caught:
+    with pytest.raises(StorageFailed, match="all checkpoints are damaged") as caught:
         go_on(copy)
     assert OLD in caught.value.help
     assert NEW in caught.value.help
     assert sorted(path for path in copy.rglob("*")) == before
     assert read_summary(copy)["status"] == "failed"
-    with pytest.raises(StorageFailed, match="no checkpoint is sound"):  # and not that somebody is at it
+    with pytest.raises(StorageFailed, match="all checkpoints are damaged"):  # and not that somebody is at it
         go_on(copy)
 
 
@@ -397,4 +397,4 @@ def test_forged_content_is_a_storage_error_and_nothing_else(content, copy, undra
         go_on(copy, said, limit=Limit(steps=1))
     except StorageFailed as error:
         said.append(error.message)
-    assert any("not a checkpoint of ebmkit" in line or "does not fit what the spec builds" in line for line in said)
+    assert any("not a checkpoint of ebmkit" in line or "does not fit the spec" in line for line in said)

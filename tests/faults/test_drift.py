@@ -150,7 +150,7 @@ def test_the_verb_exits_with_3_and_tells_the_difference(home):
 def test_with_leave_a_spec_that_builds_something_else_is_told(home, undrawn):
     """Allowed or not, a state that has no place in what was built cannot be put there."""
     replace(home / "run" / "resolved.yaml", "size: 64", "size: 32")
-    with pytest.raises(StorageFailed, match=r"checkpoint of step 4 does not fit what the spec builds: .*size mismatch"):
+    with pytest.raises(StorageFailed, match=r"checkpoint of step 4 does not fit the spec: .*size mismatch"):
         resume(plan_of(home), home / "run", allow_drift=True)
     assert read_summary(home / "run")["status"] == "failed"
 

@@ -45,9 +45,9 @@ PLACES: list[tuple[str, str, dict[str, Any]]] = [
 
 #: What was asked, and how much that is in its own words. Python itself does not tell.
 AMOUNTS = {
-    "torch": ", asking for 1000000000000000 bytes",
-    "numpy": ", asking for 909. TiB",
-    "cuda": ", asking for 20.00 GiB",
+    "torch": " when allocating 1000000000000000 bytes",
+    "numpy": " when allocating 909. TiB",
+    "cuda": " when allocating 20.00 GiB",
     "python": "",
 }
 
@@ -91,7 +91,7 @@ def test_a_network_that_is_too_large_for_what_is_left(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + 500_000_000, before[1]))
     try:
-        with pytest.raises(OutOfMemory, match="model 'mlp' ran out of memory, asking for 1600000000 bytes"):
+        with pytest.raises(OutOfMemory, match="model 'mlp' ran out of memory when allocating 1600000000 bytes"):
             run(plan_of({"model": {"use": "mlp", "hidden": [20_000, 20_000]}}), runs_dir=tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)

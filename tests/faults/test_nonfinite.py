@@ -95,7 +95,7 @@ SITES = [
             f"{NORM} {value} at step {step}",
             "poison.loss",
             saved,
-            help=f"the gradient of '{weight}' of the model is not finite; all weights are",
+            help=f"the gradient of '{weight}' of the model is not finite; all weights are finite",
         )
         for weight, step, value, saved in (
             ("first.weight", 1, "nan", 0),

@@ -124,7 +124,9 @@ def test_an_ability_is_a_protocol_that_was_declared():
 
 def test_a_misspelt_ability_is_refused_with_a_suggestion(tmp_path):
     (tmp_path / "typo.py").write_text(PLUGIN.read_text().replace('"gradient", "layers"}', '"gradient", "layer"}'))
-    with pytest.raises(PluginBroken, match=r"RBM\.offers names 'layer', which is no ability; did you mean 'layers'\?"):
+    with pytest.raises(
+        PluginBroken, match=r"RBM\.offers names 'layer', which is not an ability; did you mean 'layers'\?"
+    ):
         Registry(Plugins([str(tmp_path / "typo.py")])).find("model", "typo.rbm")
 
 

@@ -1,1 +1,1 @@
-"""The run folder: what is written there, and how it is read back."""
+"""The run folder: writing it and reading it."""

@@ -1,4 +1,4 @@
-"""Checkpoints on the disk: safetensors and JSON, and a manifest of hashes without which they do not count."""
+"""Checkpoint files: safetensors and JSON, with a manifest of hashes. Without a valid manifest they are ignored."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Saved:
 
 
 def save(checkpoints: Path, experiment: str, saved: Saved) -> Path:
-    """Write a checkpoint under a temporary name, the manifest last, and then give it its own.
+    """Write a checkpoint to a temporary folder, the manifest last, and then rename it.
 
-    A sound one of the same step stays as it is: training is deterministic, so it holds the same.
+    An intact checkpoint of the same step is kept: training is deterministic, so it has the same content.
     """
     folder = checkpoints / f"step-{saved.step:06d}"
     if os.path.lexists(folder):
@@ -45,7 +45,7 @@ def save(checkpoints: Path, experiment: str, saved: Saved) -> Path:
             read(folder, experiment)
             return folder
     temporary = checkpoints / f".{folder.name}.{os.getpid()}"
-    shutil.rmtree(temporary, ignore_errors=True)  # of a process that had our number and died
+    shutil.rmtree(temporary, ignore_errors=True)  # of a killed process with the same number
     make_folder(temporary)
     try:
         contents = {f"{group}{TENSORS}": save_tensors(_on_host(group_of)) for group, group_of in saved.tensors.items()}
@@ -54,7 +54,7 @@ def save(checkpoints: Path, experiment: str, saved: Saved) -> Path:
             write_bytes(temporary / name, content)
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
         write_bytes(temporary / MANIFEST, _manifest(experiment, saved.step, hashes))
-        if os.path.lexists(folder):  # not before there is a better one
+        if os.path.lexists(folder):  # only when its replacement is complete
             remove_folder(folder)
         move_folder(temporary, folder)
     except BaseException:
@@ -64,16 +64,16 @@ def save(checkpoints: Path, experiment: str, saved: Saved) -> Path:
 
 
 def read(folder: Path, experiment: str | None) -> Saved:
-    """A checkpoint, every byte of which is what was written. Anything doubtful raises `StorageFailed`.
+    """Read a checkpoint and verify its hashes. Raises `StorageFailed` if it is damaged or incomplete.
 
-    It has to be one of `experiment`, where that is not None.
+    It must belong to `experiment`, unless that is None.
     """
     content = _bytes(folder / MANIFEST)
     try:
         manifest = json.loads(content)
         step, hashes = manifest["step"], manifest["sha256"]
         intact = type(step) is int and content == _manifest(manifest["experiment"], step, hashes)
-        intact = intact and all(NAME.fullmatch(name) for name in hashes)  # nothing outside is read
+        intact = intact and all(NAME.fullmatch(name) for name in hashes)  # no file outside the folder is read
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         intact = False
     if not intact:
@@ -93,13 +93,13 @@ def read(folder: Path, experiment: str | None) -> Saved:
             if name.endswith(TENSORS)
         }
         return Saved(step, tensors, json.loads(contents[VALUES]))
-    # Written by something else than `save`.
+    # Not written by `save`.
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise StorageFailed(f"{folder}: not a checkpoint of ebmkit: {error}") from error
 
 
 def latest(checkpoints: Path, experiment: str | None, say: Callable[[str], None]) -> Saved | None:
-    """The last sound checkpoint, or None where nothing was saved yet. Damaged ones are mentioned and passed over."""
+    """The last intact checkpoint, or None if there is none at all. Damaged ones are reported and skipped."""
     damaged: list[str] = []
     for folder in reversed(found(checkpoints)):
         try:
@@ -111,12 +111,12 @@ def latest(checkpoints: Path, experiment: str | None, say: Callable[[str], None]
             say(f"warning: {message}; going back to step {saved.step}")
         return saved
     if damaged:
-        raise StorageFailed(f"{checkpoints}: no checkpoint is sound", help="; ".join(damaged))
+        raise StorageFailed(f"{checkpoints}: all checkpoints are damaged", help="; ".join(damaged))
     return None
 
 
 def prune(checkpoints: Path, keep: int, step: int) -> None:
-    """Delete all but the last `keep` up to `step`. Those beyond it were damaged, else the run had gone on from them."""
+    """Delete all but the last `keep` up to `step`. Later ones are damaged, or the run would have used them."""
     folders = found(checkpoints)
     kept = [folder for folder in folders if _step(folder) <= step][-keep:]
     for folder in folders:
@@ -125,7 +125,7 @@ def prune(checkpoints: Path, keep: int, step: int) -> None:
 
 
 def found(checkpoints: Path) -> list[Path]:
-    """All checkpoints, sound or not, from the first step to the last."""
+    """All checkpoints, intact or not, by increasing step."""
     with storing(checkpoints):
         folders = [path for path in checkpoints.glob("step-*") if path.name.removeprefix("step-").isdecimal()]
     return sorted(folders, key=_step)
@@ -136,7 +136,7 @@ def _step(folder: Path) -> int:
 
 
 def _manifest(experiment: str, step: int, hashes: dict[str, str]) -> bytes:
-    """The bytes of a manifest, which holds a hash of itself: a flipped bit does not turn it into another one."""
+    """The bytes of a manifest, which contains a hash of itself, so that damage is detected."""
     content = {"experiment": experiment, "step": step, "sha256": dict(sorted(hashes.items()))}
     own = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     return (json.dumps({**content, "manifest_sha256": own}, indent=2) + "\n").encode()
@@ -148,5 +148,5 @@ def _bytes(path: Path) -> bytes:
 
 
 def _on_host(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    # Copies, because safetensors refuses tensors that share memory, as tied weights do.
+    # Copies: safetensors refuses tensors that share memory, such as tied weights.
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}

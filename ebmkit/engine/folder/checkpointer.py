@@ -1,4 +1,4 @@
-"""When checkpoints are made, and which of them stay."""
+"""When checkpoints are made, and which ones are kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.training_state import TrainingState
 
-#: With `every: auto`: seconds between two checkpoints, at least, and the share of the time that saving may take.
+#: With `every: auto`: the minimum number of seconds between checkpoints, and the fraction of time that saving may take.
 SECONDS, SHARE = 60.0, 0.02
 
 
@@ -27,13 +27,13 @@ class Checkpointer:
         self._next = time.monotonic() + SECONDS
 
     def at(self, step: int) -> None:
-        """Called behind every step; saves where that is due."""
+        """Called after every step; saves if a checkpoint is due."""
         every = self.section.every
         if time.monotonic() >= self._next if every == "auto" else step % every == 0:
             self.save()
 
     def save(self) -> None:
-        """Make a checkpoint now, and let older ones go."""
+        """Make a checkpoint now, and delete old ones."""
         began = time.monotonic()
         self._before()
         with ErrorSite(self.state.plan, ("checkpoint",)):

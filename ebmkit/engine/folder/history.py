@@ -1,4 +1,4 @@
-"""Every number of a run, in order."""
+"""The recorded numbers of a run, in order."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from torch import Tensor
 from ebmkit.engine.statistic import Statistic
 from ebmkit.errors.base import EbmkitError
 
-#: `write(step, values)`: where numbers go when they have come to the host.
+#: `write(step, values)`: receives numbers once they are on the host.
 Write: TypeAlias = Callable[[int, dict[str, float]], None]
-#: `explain(statistic, value, step)`: the error that a number which is not finite becomes.
+#: `explain(statistic, value, step)`: the error for a number that is not finite.
 Explain: TypeAlias = Callable[[Statistic, float, int], EbmkitError]
 
 
 class History:
     """Checks the numbers of every step, and records the means over windows of steps.
 
-    On a CPU the numbers of a step are read at once. On other devices they are read one step later, when they have long
-    been computed, so that nothing waits. Evaluation results are recorded as they are.
+    On a CPU the numbers of a step are read at once. On other devices they are read one step later, when they are
+    already computed, so that the host does not wait. Evaluation results are recorded without averaging.
     """
 
     def __init__(self, steps: int, write: Write, explain: Explain, *, lag: int) -> None:
         self.series: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        #: What the trackers were told.
+        #: Everything that was written to the trackers.
         self.records: list[tuple[int, dict[str, float]]] = []
-        #: The last step whose numbers were handed in.
+        #: The last step whose numbers were added.
         self.step = 0
         self._write = write
         self._explain = explain
         self._lag = lag
-        #: Short runs keep every step, long ones a few hundred to a few thousand points.
+        #: Short runs record every step, long ones a few hundred to a few thousand points.
         self._window = min(50, max(1, steps // 200))
         self._pending: deque[tuple[int, Sequence[Statistic], Tensor]] = deque()
         self._collected: list[tuple[int, dict[str, float]]] = []
 
     def add(self, step: int, statistics: Sequence[Statistic], numbers: Sequence[Tensor]) -> None:
-        """Take in the numbers of a step, scalars on the device. Raises when one is not finite."""
+        """Add the numbers of a step, scalars on the device. Raises if one is not finite."""
         self.step = step
         if self._lag:
             self._pending.append((step, statistics, torch.stack([number.detach() for number in numbers])))
@@ -50,7 +50,7 @@ class History:
             self._collect(step, statistics, [number.item() for number in numbers])
 
     def check_finite(self, step: int, statistic: Statistic, number: Tensor) -> None:
-        """Raise when a number is not finite that is nothing to record. It goes the way of the step's other numbers."""
+        """Raise if a number that is not recorded is not finite. It is read with the other numbers of the step."""
         if self._lag:
             _, statistics, numbers = self._pending.pop()
             self._pending.append((step, [*statistics, statistic], torch.cat([numbers, number.detach().view(1)])))
@@ -58,19 +58,19 @@ class History:
             raise self._explain(statistic, value, step)
 
     def collect(self, but: int = 0) -> None:
-        """Bring to the host, and check, what is still on its way; the last `but` steps may stay there."""
+        """Read and check the numbers still on the device, except those of the last `but` steps."""
         while len(self._pending) > but:
             step, statistics, numbers = self._pending.popleft()
             self._collect(step, statistics, numbers.tolist())
 
     def flush(self) -> None:
-        """Record what has gathered, though the window is not full."""
+        """Record the current window, even if it is incomplete."""
         self.collect()
         if self._collected:
             self._record_window()
 
     def record(self, step: int, values: dict[str, float]) -> None:
-        """Keep numbers that are on the host already, and hand them on."""
+        """Record numbers that are on the host already, and write them."""
         self._keep(step, values)
         self._write(step, values)
 
@@ -79,12 +79,12 @@ class History:
         return self.series[name][-1][1] if name in self.series else None
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON."""
+        """The whole history, for JSON."""
         self.collect()
         return {"step": self.step, "records": self.records, "collected": self._collected}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state; what is kept in it was written when it was first recorded."""
+        """Continue from a saved state. Its records were written before and are not written again."""
         self.step = state["step"]
         for step, values in state["records"]:
             self._keep(step, values)

@@ -1,4 +1,4 @@
-"""What a run was made with, so that it can be made again."""
+"""The lock of a run: everything that its results depend on, so that it can be reproduced."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ebmkit.language.text import parse, read
 from ebmkit.language.yaml_writer import yaml_text
 from ebmkit.storage.atomic import storing
 
-#: What changes bits. A run goes on only where these are the same.
+#: What the results depend on, to the last bit. A run is only continued if these are the same.
 BINDING = ("experiment", "packages", "plugins", "device", "cpu", "threads", "data")
 
 
 def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
-    """Versions, plugins and data with their hashes, and what else changes bits."""
+    """Versions, plugins and data with their hashes, and what else the results depend on."""
     return {
         "experiment": plan.hash,
         "packages": {name: _version(name) for name in ("ebmkit-core", "torch")},
         "plugins": {
             loaded.plugin.namespace: {
-                # A file that was named on the command line may lie elsewhere next time; its hash knows it.
+                # A file named on the command line may be elsewhere next time; its hash identifies it.
                 "distribution": None if isinstance(loaded.plugin.target, Path) else loaded.plugin.distribution,
                 "version": loaded.plugin.version,
                 "sha256": loaded.sha256,
@@ -45,7 +45,7 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
         "device": _device(parts.device),
         "cpu": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         "threads": parts.threads,
-        # What follows is told, but binds nobody.
+        # The rest is for information only.
         "python": platform.python_version(),
         "platform": platform.platform(),
         "git": _git(),
@@ -58,20 +58,20 @@ def to_yaml(content: dict[str, Any]) -> str:
 
 
 def data_files(plan: Plan) -> dict[str, str]:
-    """The files that data of a plan are read from, those of metrics among them, with their SHA-256."""
+    """The files that the data of a plan, including those of metrics, are read from, with their SHA-256."""
     found = (component.files() for _, component in walk(plan.spec) if isinstance(component, Data))
     return {str(path): _sha256(path) for files in found for path in files}
 
 
 def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> list[str]:
-    """What binds a run and is not what its `lock.yaml` says, in words."""
+    """The differences between `lock.yaml` in `folder` and the lock `now`, in words."""
     path = folder / "lock.yaml"
     with storing(path):
         path.stat()
     try:
-        then = parse(read(str(path))).plain()  # bounded, as the run may come from a stranger
+        then = parse(read(str(path))).plain()  # with limits, because the run may be untrusted
         if not isinstance(then, dict):
-            raise ValueError("not what ebmkit writes")
+            raise ValueError("not a mapping")
     except (EbmkitError, Mistakes, ValueError) as error:
         raise StorageFailed(f"{path}: damaged: {error}") from error
     before, after = ({key: content.get(key) for key in keys} for content in (then, now))
@@ -95,7 +95,7 @@ def _version(package: str) -> str | None:
 
 
 def _git() -> dict[str, Any] | None:
-    """The commit of the folder in which the command was typed, where that is a repository."""
+    """The commit of the current folder, if it is a repository."""
     try:
         commit = _ask_git("rev-parse", "HEAD")
         return {"commit": commit, "changed": bool(_ask_git("status", "--porcelain", "--untracked-files=no"))}

@@ -1,4 +1,4 @@
-"""The run folder: what was asked, what was used, what came out."""
+"""The run folder: spec, lock, log, status and results."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interr
 
 @dataclass
 class SessionRecord:
-    """One process that worked on a run."""
+    """One session: a process that worked on a run."""
 
     started: str
     seconds: float = 0.0
     from_step: int = 0
     to_step: int = 0
     command: list[str] = field(default_factory=lambda: list(sys.argv))
-    #: What was allowed to differ from the session before.
+    #: What was allowed to differ from the previous session.
     drift: list[str] = field(default_factory=list)
 
 
 #: Raised when run folders change so that earlier ones cannot be continued.
 FORMAT = 2
 
-#: What can be relied on in `run.json`.
+#: The keys that `run.json` always has, and their types.
 KEYS = {
     "name": str,
     "status": str,
@@ -52,7 +52,7 @@ KEYS = {
 
 
 class Record:
-    """A run folder that is being written. As a context manager it makes `run.json` tell how the run ended.
+    """A run folder that is being written. As a context manager it records in `run.json` how the run ended.
 
     with Record.create(plan, Path("runs"), lock) as record:
         record.say("step 100")
@@ -62,7 +62,7 @@ class Record:
         self.folder = folder
         self.plan = plan
         self.status: Status = "running"
-        #: Training steps that are done and saved, or at least recorded.
+        #: Training steps done and saved, or at least recorded.
         self.step = 0
         self.results: dict[str, float] = {}
         #: The claims of the spec that do not hold.
@@ -71,7 +71,7 @@ class Record:
         self.error = ""
         self.sessions: list[SessionRecord] = []
         self._began = datetime.now(UTC)
-        if (folder / "log.txt").is_symlink():  # a stranger's run may want us to write elsewhere
+        if (folder / "log.txt").is_symlink():  # an untrusted run could redirect our writes
             raise StorageFailed(f"{folder / 'log.txt'}: a link, not a file")
         self._lock = RunLock(folder)
         with storing(folder):
@@ -79,18 +79,18 @@ class Record:
 
     @classmethod
     def create(cls, plan: Plan, runs_dir: Path, lock: str) -> Self:
-        """Make a folder of its own for this run; an existing one is never written into."""
+        """Create a new folder for this run; an existing one is never written to."""
         folder = _new_folder(runs_dir / plan.spec.name, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{plan.hash[:8]}")
         record = cls(folder, plan)
         write_text(folder / "spec.yaml", plan.tree.place.source.text)
         write_text(folder / "resolved.yaml", resolved_yaml(plan))
         write_text(folder / "lock.yaml", lock)
-        record._sit_down([])
+        record._begin_session([])
         return record
 
     @classmethod
     def reopen(cls, folder: Path, plan: Plan, drift: list[str]) -> Self:
-        """Go on with a run. Refused while another process is at it."""
+        """Continue a run. Refused while another process is running it."""
         record = cls(folder, plan)
         try:
             sweep(folder)
@@ -98,7 +98,7 @@ class Record:
             record.sessions = [SessionRecord(**session) for session in before["sessions"]]
             record.warnings = before["warnings"]
             record.step = before["step"]
-            record._sit_down(drift)
+            record._begin_session(drift)
         except BaseException:
             record._close()
             raise
@@ -106,39 +106,39 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far, or took, over all sessions."""
+        """The duration of the run so far, over all sessions."""
         return sum(session.seconds for session in self.sessions)
 
     @property
     def picture(self) -> Path:
-        """The page of plots that every run leaves."""
+        """The page of plots that every run draws."""
         return self.folder / "plots" / "summary.png"
 
     @property
     def report(self) -> Path:
-        """The page that tells everything."""
+        """The report."""
         return self.folder / "report.html"
 
     def say(self, line: str) -> None:
-        """A line for `log.txt`."""
+        """Write a line to `log.txt`."""
         with storing(self.folder / "log.txt", len(line)):
             self._log.write(f"{datetime.now(UTC):%H:%M:%S} {line}\n")
 
     def file(self, name: str) -> Path:
-        """The path of a file in the run, with its folder made."""
+        """The path of a file in the run; its folder is created."""
         path = self.folder / name
         make_folder(path.parent)
         return path
 
     def save(self) -> None:
-        """Write `run.json` as things stand."""
+        """Write `run.json` with the current state."""
         session = self.sessions[-1]
         session.seconds = round((datetime.now(UTC) - self._began).total_seconds(), 3)
         session.to_step = self.step
         write_json(self.folder / "run.json", self.summary())
 
     def summary(self) -> dict[str, Any]:
-        """What `run.json` holds."""
+        """The content of `run.json`."""
         return {
             "format": FORMAT,
             "name": self.plan.spec.name,
@@ -156,7 +156,7 @@ class Record:
             "sessions": [asdict(session) for session in self.sessions],
         }
 
-    def _sit_down(self, drift: list[str]) -> None:
+    def _begin_session(self, drift: list[str]) -> None:
         started = self._began.isoformat(timespec="seconds")
         self.sessions.append(SessionRecord(started, from_step=self.step, drift=drift))
         self.save()
@@ -174,7 +174,7 @@ class Record:
                 self.save()
             else:
                 self.error = " ".join(str(error).split()) or type(error).__name__
-                with suppress(StorageFailed):  # a disk that is full now must not hide what came first
+                with suppress(StorageFailed):  # a full disk must not hide the first error
                     self.say(f"{self.status}: {self.error}")
                 with suppress(StorageFailed):
                     self.save()
@@ -182,13 +182,13 @@ class Record:
             self._close()
 
     def _close(self) -> None:
-        with suppress(OSError):  # a line that could not be written was told when it was said
+        with suppress(OSError):  # a line that could not be written was reported by `say`
             self._log.close()
         self._lock.release()
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """What `run.json` says. A folder without one is not a run, or one that had not begun."""
+    """The content of `run.json`. A folder without it is not a run, or the run had not started."""
     path = folder / "run.json"
     with storing(path):
         content = path.read_bytes()
@@ -202,7 +202,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
             )
         wrong = [key for key, kind in KEYS.items() if not isinstance(summary.get(key), kind)]
         if wrong:
-            raise ValueError(f"{', '.join(wrong)}: not what ebmkit writes")
+            raise ValueError(f"{', '.join(wrong)}: missing or of the wrong type")
         for session in summary["sessions"]:
             SessionRecord(**session)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -232,4 +232,4 @@ def _new_folder(parent: Path, name: str) -> Path:
             except FileExistsError:
                 continue
         return folder
-    raise StorageFailed(f"{parent / name}: a thousand runs began in this second")
+    raise StorageFailed(f"{parent / name}: a thousand runs started in this second")

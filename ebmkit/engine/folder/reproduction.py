@@ -1,4 +1,4 @@
-"""Two runs, held against each other."""
+"""Comparing two runs bit for bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ebmkit.storage.atomic import storing
 
 
 def compare(one: Path, other: Path) -> dict[str, bool]:
-    """What two finished runs left, by name, and whether it is the same to the last bit."""
+    """The files of two finished runs by name, and whether they are equal to the last bit."""
     before, after = _kept(one), _kept(other)
     return {name: _bytes(before.get(name)) == _bytes(after.get(name)) for name in sorted(before.keys() | after.keys())}
 
@@ -19,7 +19,7 @@ def _kept(run: Path) -> dict[str, Path]:
     """The last checkpoint, the numbers and the samples."""
     folders = checkpoint.found(run / "checkpoints")
     if not folders:
-        raise StorageFailed(f"{run}: no checkpoint in it")
+        raise StorageFailed(f"{run}: it has no checkpoint")
     files = {f"checkpoint {path.name}": path for path in folders[-1].iterdir()}
     files |= {f"samples {path.name}": path for path in run.glob("samples/*.safetensors")}
     return files | {path.name: path for path in run.glob("metrics.jsonl")}

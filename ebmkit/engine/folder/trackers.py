@@ -1,4 +1,4 @@
-"""The open trackers of a run as one."""
+"""All open trackers of a run as one object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ebmkit.storage.atomic import storing
 
 
 class Trackers:
-    """Tells all of them everything, and closes them whatever happens."""
+    """Writes to all of them, and closes them in any case."""
 
     def __init__(self, plan: Plan, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> None:
         self.folder = folder
@@ -33,7 +33,7 @@ class Trackers:
                 log.write(step, values)
 
     def sync(self) -> None:
-        """Make durable what was written."""
+        """Flush everything written to disk."""
         for site, log in self._logs:
             with site, storing(self.folder):
                 log.sync()
@@ -51,5 +51,5 @@ class Trackers:
                     log.close()
             except EbmkitError as failure:
                 failures.append(failure)
-        if failures and error is None:  # otherwise they would hide what came first
+        if failures and error is None:  # otherwise they would hide the first error
             raise failures[0]

@@ -1,1 +1,1 @@
-"""What a run reports while it is under way: log, progress, warnings, errors at lines of the spec."""
+"""What a run reports: log, progress, warnings, and errors at lines of the spec."""

@@ -1,4 +1,4 @@
-"""Why a number stopped being finite."""
+"""The cause of a number that is not finite."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ebmkit.language.plan import Plan
 
 
 def explain(plan: Plan, parts: Parts, statistic: Statistic, value: float, step: int) -> Diverged:
-    """The error for a statistic that became `value` at `step`, with the first thing behind it that can be found."""
-    # What is only checked is a sum over many numbers, whose value is of no interest.
+    """The error for a statistic that became `value` at `step`, with the first cause that can be found."""
+    # A statistic that is only checked is a sum over many numbers, whose value is of no interest.
     what = f"{statistic.name} " + (f"became {value}" if statistic.recorded else "is not finite")
     return Diverged(
         f"{label_at(plan, statistic.path)}: {what} at step {step}",
@@ -29,15 +29,15 @@ def _cause(parts: Parts) -> str:
     modules = {"model": parts.model, "extras": parts.extras}
     for name, module in modules.items():
         if module and (weight := _first(module.named_parameters())):
-            return f"'{weight}' of the {name} is not finite; a smaller learning rate or clip_gradient may keep it so"
+            return f"'{weight}' of the {name} is not finite; a smaller learning rate or clip_gradient may prevent this"
     for name, module in modules.items():
         if module and (buffer := _first(module.named_buffers())):
-            return f"'{buffer}', which the {name} keeps from step to step, is not finite; all weights are"
+            return f"'{buffer}', which the {name} keeps from step to step, is not finite; all weights are finite"
     for name, module in modules.items():
         gradients = ((weight, p.grad) for weight, p in module.named_parameters()) if module else ()
         if weight := _first(gradients):
-            return f"the gradient of '{weight}' of the {name} is not finite; all weights are"
-    return "all weights and gradients are finite: the number itself, or the sum that it is, left the range of its type"
+            return f"the gradient of '{weight}' of the {name} is not finite; all weights are finite"
+    return "all weights and gradients are finite: the number itself, or a sum in it, exceeds the range of its dtype"
 
 
 def _first(named: Iterable[tuple[str, Tensor | None]]) -> str:

@@ -1,4 +1,4 @@
-"""Exceptions of components and hooks, told at the line of the spec that asked for them."""
+"""Exceptions of components and hooks, reported at the line of the spec that names them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ebmkit.language.plan import Plan
 class ErrorSite:
     """`with ErrorSite(plan, ("objective",)):` turns an exception into `ComponentFailed` at that line of the spec.
 
-    Where a component calls another, a generator inside an objective for example, the innermost one is blamed.
-    A class and not a generator, because the loop enters it every step.
+    If a component calls another, such as the noise inside an objective, the innermost one is reported.
+    A class instead of a generator, because the training loop enters it in every step.
     """
 
     def __init__(self, plan: Plan, path: Path) -> None:
@@ -36,7 +36,7 @@ class ErrorSite:
     ) -> None:
         if isinstance(error, EnvironmentLacks) and error.place is None:
             error.place = self.plan.place(self._innermost(trace)[0])
-        # Mistakes that already know their place pass, and so does Ctrl-C, which is nobody's fault.
+        # Errors that already have a place pass, and so does Ctrl-C.
         if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes):
             return
         path, who, where = self._innermost(trace)
@@ -44,9 +44,9 @@ class ErrorSite:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
             wanted = re.search(r"allocate ([\d.]+ \w+)", said)
             raise OutOfMemory(
-                f"{who} ran out of memory" + (f", asking for {wanted[1]}" if wanted else ""),
+                f"{who} ran out of memory" + (f" when allocating {wanted[1]}" if wanted else ""),
                 self.plan.place(path),
-                help=f"{where}a smaller batch_size, fewer samples or a smaller network ask for less",
+                help=f"{where}a smaller batch_size, fewer samples or a smaller network need less memory",
             ) from error
         if isinstance(error, WrongType):
             raise ComponentFailed(f"{who}: {said}", self.plan.place(path)) from error
@@ -57,7 +57,7 @@ class ErrorSite:
         ) from error
 
     def _innermost(self, trace: TracebackType | None) -> tuple[Path, str, str]:
-        """The component deepest in a traceback: its path, what it is called, and the line of code where it raised."""
+        """The innermost component of a traceback: its path, its label, and the line of code that raised."""
         for frame, line in reversed(list(traceback.walk_tb(trace))):
             if found := _culprit(self.plan, frame):
                 return *found, f"raised at {frame.f_code.co_filename}:{line}; "
@@ -65,7 +65,7 @@ class ErrorSite:
 
 
 def label_at(plan: Plan, path: Path) -> str:
-    """The component at a path in words, `sampler 'langevin'`, or a section by its name."""
+    """The component at a path in words, `sampler 'langevin'`, or the name of a section."""
     kinds = {at: component.component_kind for at, component in walk(plan.spec)}
     return f"{kinds[path]} '{plan.name_at(path)}'" if path in kinds else str(path[0])
 

@@ -1,4 +1,4 @@
-"""The life-cycle hooks of plugins. One that raises is muted; the run goes on."""
+"""The life-cycle hooks of plugins. A hook that raises is disabled, and the run continues."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ class Hooks:
 
 
 class Hook:
-    """One hook and those who listen to it."""
+    """One hook and its implementations."""
 
     def __init__(self, caller: pluggy.HookCaller, names: dict[str, str], warn: Callable[[str], None]) -> None:
         self.name = caller.name
         self.warn = warn
-        self.heard = [
+        self._implementations = [
             (names.get(each.plugin_name, each.plugin_name), each.function, tuple(each.argnames))
             for each in caller.get_hookimpls()
         ]
 
-    def __call__(self, **news: Any) -> None:
-        if self.heard:
-            for listener in list(self.heard):
-                self._tell(listener, news)
+    def __call__(self, **arguments: Any) -> None:
+        if self._implementations:
+            for implementation in list(self._implementations):
+                self._call(implementation, arguments)
 
-    def _tell(self, listener: tuple[str, Callable[..., Any], tuple[str, ...]], news: dict[str, Any]) -> None:
-        plugin, function, wanted = listener
+    def _call(self, implementation: tuple[str, Callable[..., Any], tuple[str, ...]], arguments: dict[str, Any]) -> None:
+        plugin, function, wanted = implementation
         try:
-            function(**{name: news[name] for name in wanted})
+            function(**{name: arguments[name] for name in wanted})
         except (Exception, SystemExit) as error:
-            self.heard.remove(listener)
+            self._implementations.remove(implementation)
             said = " ".join(str(error).split())
-            self.warn(f"plugin '{plugin}': hook '{self.name}' raised {type(error).__name__}: {said}; it is muted")
+            self.warn(f"plugin '{plugin}': hook '{self.name}' raised {type(error).__name__}: {said}; it is disabled")

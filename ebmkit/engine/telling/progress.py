@@ -1,4 +1,4 @@
-"""What somebody who watches a run is told."""
+"""The interface through which a run reports its progress."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.folder.record import Record
 
-#: How many steps are done, and a word about them.
+#: The number of steps done, and a short text.
 Position: TypeAlias = Callable[[], tuple[int, str]]
 
 
 class Progress(Protocol):
-    """Somebody who watches. Nothing here is called once per step."""
+    """Receives the progress of a run. None of the methods is called in every step."""
 
     def begin(self, folder: Path) -> None:
-        """The run has a folder."""
+        """The folder of the run exists."""
 
     def say(self, line: str) -> None:
-        """A line worth reading."""
+        """Print a line."""
 
     def follow(self, what: str, steps: int, position: Position) -> None:
-        """Something of so many steps begins; `position` may be asked at any time and from any thread."""
+        """Work of this many steps begins; `position` can be called at any time and from any thread."""
 
     def pace(self, line: str) -> None:
-        """A tenth of the training is done: for those who have no bar."""
+        """A line after each tenth of the training, for displays without a bar."""
 
     def wait(self, for_what: str) -> None:
-        """Something slow begins whose end cannot be foreseen."""
+        """Work of unknown duration begins."""
 
     def leave(self, line: str) -> None:
-        """The run is left before its end; the line tells how to go on, so nobody should miss it."""
+        """The run stops before its end; the line says how to resume it and must be visible."""
 
     def finished(self, record: Record) -> None:
-        """All is saved."""
+        """The run is finished and saved."""
 
 
 class Silent:
-    """Nobody watches."""
+    """Shows nothing."""
 
     def begin(self, folder: Path) -> None: ...
 

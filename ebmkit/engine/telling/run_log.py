@@ -1,4 +1,4 @@
-"""What is said while a run is under way: into `log.txt`, and to whoever watches."""
+"""The messages of a run, to `log.txt` and to the progress display."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ebmkit.engine.telling.progress import Progress
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import range_of
 
-#: Beside the loss, what the bar shows, and how briefly.
+#: The numbers that the bar shows in addition to the loss, and their labels.
 SHOWN = {
     "energy_data": "E data",
     "energy_model": "E model",
@@ -24,7 +24,7 @@ SHOWN = {
 
 
 class RunLog:
-    """Says everything twice."""
+    """Writes every message to the log and to the display."""
 
     def __init__(self, record: Record, progress: Progress) -> None:
         self.record = record
@@ -34,38 +34,38 @@ class RunLog:
         self._tenth = 0
 
     def say(self, line: str) -> None:
-        """A line worth reading."""
+        """A line of information."""
         self.record.say(line)
         self.progress.say(line)
 
     def warn(self, line: str) -> None:
-        """Something that is worth more than a line: the report tells it again."""
+        """A warning, which the report repeats."""
         if line in self.record.warnings:  # in an earlier session
             return
         self.record.warnings.append(line)
         self.say(f"warning: {line}")
 
     def wait(self, for_what: str) -> None:
-        """Something slow begins."""
+        """Work of unknown duration begins."""
         self.record.say(for_what)
         self.progress.wait(for_what)
 
     def plan(self, parts: Parts) -> None:
-        """What is about to happen."""
+        """Describe the run before it starts."""
         self.progress.begin(self.record.folder)
         for line in describe(self.record.plan, parts):
             self.say(line)
         self.say(f"folder     {self.record.folder}")
 
     def train(self, history: History, step: int) -> None:
-        """Training begins behind `step`."""
+        """Training begins after `step`."""
         self._began, self._from_step = time.perf_counter(), step
         steps = self.record.plan.spec.steps
         self._tenth = step * 10 // steps
         self.progress.follow("training", steps, lambda: (history.step, brief(history)))
 
     def numbers(self, step: int, values: dict[str, float]) -> None:
-        """New numbers. Losses make a line at every tenth of the way; the last results have a table of their own."""
+        """New numbers. Losses are shown at every tenth of the training; the final results have their own table."""
         shown = "  ".join(f"{name} {value:.4g}" for name, value in values.items())
         steps = self.record.plan.spec.steps
         if "loss" not in values:
@@ -78,25 +78,25 @@ class RunLog:
             self.progress.pace(line)
 
     def judge(self, verdict: str, findings: list[str]) -> None:
-        """How far the samples can be trusted."""
+        """The verdict on the samples, and the reasons to doubt them."""
         if verdict:
             self.say(f"{'chains':<10} {verdict}")
         for finding in findings:
             self.warn(finding)
 
     def leave(self, why: str, *, saved: bool) -> None:
-        """The run is left before its end."""
+        """The run stops before its end."""
         record = self.record
-        kept = f"saved at step {record.step}" if saved else f"the last checkpoint is that of step {record.step}"
+        kept = f"saved at step {record.step}" if saved else f"the last checkpoint is of step {record.step}"
         if not record.plan.spec.stages:
-            kept = "chains are not saved, and begin again"
-        line = f"{why}; {kept}; go on with:  {resume_command(record)}"
+            kept = "chains are not saved and will start again"
+        line = f"{why}; {kept}; continue with:  {resume_command(record)}"
         record.say(line)
         self.progress.leave(line)
 
 
 def resume_command(record: Record) -> str:
-    """What to type to go on with a run."""
+    """The command that resumes a run."""
     files = [str(loaded.plugin.target) for loaded in record.plan.plugins if isinstance(loaded.plugin.target, Path)]
     words = ["ebmkit", "resume", str(record.folder), *(word for file in files for word in ("--plugin", file))]
     if any(one.drift for one in record.sessions):
@@ -105,7 +105,7 @@ def resume_command(record: Record) -> str:
 
 
 def brief(history: History) -> str:
-    """The latest numbers, for the end of a bar."""
+    """The latest numbers, for the bar."""
     words = []
     for name, word in {"loss": "loss", **SHOWN}.items():
         value = history.latest(name)
@@ -115,7 +115,7 @@ def brief(history: History) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """Seconds in words: `1 min 05 s`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -125,12 +125,12 @@ def duration(seconds: float) -> str:
 
 
 def describe(plan: Plan, parts: Parts) -> list[str]:
-    """The plan in a few lines: components, sizes, device, steps."""
+    """The plan in a few lines: components, sizes, steps, device."""
     spec = plan.spec
     lines = []
     if spec.data and parts.train is not None and parts.test is not None:
         shape = " x ".join(map(str, plan.event))
-        sizes = f"{len(parts.train):,} points to train and {len(parts.test):,} held out, of shape {shape}"
+        sizes = f"{len(parts.train):,} training points and {len(parts.test):,} held out, of shape {shape}"
         lines.append(("data", f"{spec.data.component_name}: {sizes}"))
     lines.append(("model", f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"))
     if isinstance(parts.model, Conditional):
@@ -145,7 +145,7 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
     for stage in spec.stages:
         size = min(stage.batch_size, len(parts.train) if parts.train is not None else stage.batch_size)
         batches = f"{_count(stage.steps, 'step')} of {_count(size, 'point')}"
-        batches += ", which are all there are" if size < stage.batch_size else ""
+        batches += ", which is all the data" if size < stage.batch_size else ""
         lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
     if sampler := plan.chain_sampler:
         if spec.chains:

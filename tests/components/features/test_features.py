@@ -261,7 +261,7 @@ def test_what_a_killed_one_left_is_not_read_and_goes_in_time(cache, quick, monke
     assert left.exists()  # it may be at work still
     trained._trained.cache_clear()
     shutil.rmtree(next(path for path in cache.iterdir() if path != left))
-    monkeypatch.setattr(trained, "FORGOTTEN", -1)
+    monkeypatch.setattr(trained, "ABANDONED", -1)
     weights()
     assert len(quick) == 2
     assert not left.exists()
@@ -286,7 +286,7 @@ def test_a_folder_that_cannot_be_written_is_no_hindrance(cache, quick, tmp_path,
     before = weights()
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.warns(UserWarning, match=r"trained now, and again by the next process: .*file"):
+    with pytest.warns(UserWarning, match=r"trained now, but cannot be kept: .*file"):
         assert same(weights(), before)
     assert not quick[0].exists()
     weights()
