@@ -328,7 +328,7 @@ def test_pictures_show_what_was_given_and_what_became_of_it(given):
         (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "nan", "--out", "x.npz"], "not a positive number"),
         (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "500", "--out", "x.npz"], "outside the range"),
         (["exact.yaml", "--denoise", "nan.npz", "--sigma", "1", "--out", "x.npz"], "is not finite"),
-        (["exact.yaml", "--denoise", "wide.npz", "--sigma", "1", "--out", "x.npz"], "not (N, 2)"),
+        (["exact.yaml", "--denoise", "wide.npz", "--sigma", "1", "--out", "x.npz"], "expected (N, 2)"),
         (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "-n", "3", "--out", "x.npz"], "applies to samples"),
         (["exact.yaml", "--denoise", "noisy.npz", "--sigma", "1", "--out", "x.json"], "--denoise runs none"),
         (

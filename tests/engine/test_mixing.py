@@ -84,7 +84,7 @@ def test_what_is_wrong_with_the_draws_is_warned_of(spoil, told):
 def test_few_effective_draws_are_warned_of_by_their_number_and_place():
     (line,) = [line for line in findings(view_of(independent(draws=60))) if "ESS" in line]
     least, where = mixing(view_of(independent(draws=60)).draws).largest("ess_bulk", -1)
-    assert line.startswith(f"the bulk ESS is {least:,.0f} at {where}, and 400 are wanted")
+    assert line.startswith(f"the bulk ESS is {least:,.0f} at {where}, but 400 are required")
     # A single chain cannot have four hundred, nor do a hundred chains need ten thousand.
     assert findings(view_of(independent(chains=1, draws=400))) == []
     assert not [line for line in findings(view_of(independent(chains=50, draws=40))) if "ESS" in line]

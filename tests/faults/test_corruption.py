@@ -273,13 +273,13 @@ def test_where_all_are_damaged_the_run_is_not_begun_anew(copy):
     for name in (OLD, NEW):
         (copy / "checkpoints" / name / MANIFEST).unlink()
     before = sorted(path for path in copy.rglob("*"))
-    with pytest.raises(StorageFailed, match="all checkpoints are damaged") as caught:
+    with pytest.raises(StorageFailed, match="no checkpoint can be used") as caught:
         go_on(copy)
     assert OLD in caught.value.help
     assert NEW in caught.value.help
     assert sorted(path for path in copy.rglob("*")) == before
     assert read_summary(copy)["status"] == "failed"
-    with pytest.raises(StorageFailed, match="all checkpoints are damaged"):  # and not that somebody is at it
+    with pytest.raises(StorageFailed, match="no checkpoint can be used"):  # and not that somebody is at it
         go_on(copy)
 
 

@@ -191,9 +191,9 @@ def test_a_run_that_is_under_way_cannot_be_resumed_by_another_process(nursery, w
 
 
 def test_a_folder_that_is_no_run_can_be_tried_again(home):
-    """Whoever finds run.json damaged lets go of the folder."""
+    """The lock of the folder is released when run.json is found to be damaged."""
     content = (home / "run" / "run.json").read_bytes()
-    (home / "run" / "run.json").write_bytes(b"{}")
+    (home / "run" / "run.json").write_bytes(b"[]")
     errors = []
     for _ in range(2):
         with pytest.raises(StorageFailed, match=r"run\.json: damaged") as caught:
