@@ -234,5 +234,5 @@ def test_what_cannot_be_filled_in_is_refused_before_the_run(changes, words):
 def test_without_a_sampler_from_noise_nothing_is_filled_in():
     plain = {"ebmkit": 1, "model": {"use": "gaussian"}, "sampler": {"use": "langevin", "steps": 2}}
     view = view_of(load_spec(plain), None)
-    with pytest.raises(ValueError, match="no sampler whose chains go from noise to samples"):
+    with pytest.raises(ValueError, match="no sampler that goes from noise to samples"):
         view.inpainted(torch.zeros(3, *view.event), torch.ones(view.event, dtype=torch.bool), generator(0))
