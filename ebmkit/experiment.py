@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_format import check_format
 from ebmkit.engine.world import require_one_process
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
@@ -40,6 +41,7 @@ def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow
     from ebmkit.report.drawing import draw_run
 
     require_one_process()
+    check_format(Path(folder))  # the spec of an old run need not be valid
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
     return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run)
 

@@ -32,14 +32,18 @@ def _remember(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
 
 def error_options(function: F) -> F:
-    """`--format` and `--debug`, which concern only errors and are not passed to the verb."""
+    """`--format` and `--debug`, which concern only errors and are not passed to the verb.
+
+    They are evaluated first, since other arguments may be refused.
+    """
     function = click.option(
-        "--debug", is_flag=True, expose_value=False, callback=_remember(DEBUG), help="Show tracebacks."
+        "--debug", is_flag=True, is_eager=True, expose_value=False, callback=_remember(DEBUG), help="Show tracebacks."
     )(function)
     return click.option(
         "--format",
         type=click.Choice(["text", "json", "github"]),
         default="text",
+        is_eager=True,
         expose_value=False,
         callback=_remember(FORMAT),
         help="Format of errors.",
@@ -110,8 +114,11 @@ def run_argument(name: str = "run") -> Callable[[F], F]:
 
 
 def run_folder(path: Path) -> Path:
-    """The folder, if it is that of a run; otherwise an error that names the newest run in it."""
+    """The folder, if it is that of a run of the current format; otherwise an error that says what to do."""
     if (path / "run.json").is_file():
+        from ebmkit.engine.folder.run_format import check_format
+
+        check_format(path)
         return path
     inside = sorted(found.parent for found in path.glob("*/run.json")) if path.is_dir() else []
     hint = f"; the newest run in it is {inside[-1]}" if inside else ""

@@ -13,6 +13,7 @@ import click
 
 from ebmkit.cli.common import error_options
 from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_format import OtherFormat
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.run_lock import is_locked
 
@@ -29,6 +30,8 @@ STYLES = {
     "failed": "red",
     "killed": "red",
     "damaged": "red",
+    "old format": "yellow",
+    "newer format": "yellow",
 }
 
 
@@ -70,7 +73,10 @@ def _row(folder: Path) -> dict[str, Any]:
     try:
         summary = read_summary(folder)
     except StorageFailed as error:
-        return {"folder": str(folder), "status": "damaged", "started": "", "error": error.message, "results": {}}
+        status, why = "damaged", error.message
+        if isinstance(error, OtherFormat):
+            status, why = error.status, "made by another ebmkit: run its spec.yaml again"
+        return {"folder": str(folder), "status": status, "started": "", "error": why, "results": {}}
     if summary["status"] == "running" and not is_locked(folder):
         summary["status"] = "killed"  # it could not record its end
     return {"folder": str(folder), **summary}

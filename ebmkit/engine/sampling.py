@@ -16,6 +16,7 @@ from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.lockfile import data_files, drift
+from ebmkit.engine.folder.run_format import check_format
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
@@ -41,6 +42,8 @@ def view_of(
     With the seed and the number of samples of the run, it draws the same samples that the run kept, unless a
     `condition` is given or the plan samples differently. In the latter case `experiment` is the hash of the run's plan.
     """
+    if run_folder:
+        check_format(run_folder)
     if samples is not None:
         plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
     parts = build(plan)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
+from ebmkit.engine.folder.run_format import FORMAT, refuse_other_format
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.language.plan import Plan, resolved_yaml
 from ebmkit.storage.atomic import make_folder, storing, sweep, write_json, write_text
@@ -32,11 +33,9 @@ class SessionRecord:
     drift: list[str] = field(default_factory=list)
 
 
-#: Raised when run folders change so that earlier ones cannot be continued.
-FORMAT = 2
-
 #: The keys that `run.json` always has, and their types.
 KEYS = {
+    "format": int,
     "name": str,
     "status": str,
     "hash": str,
@@ -194,12 +193,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
         content = path.read_bytes()
     try:
         summary: dict[str, Any] = json.loads(content)
-        if (written := summary.get("format", 1)) != FORMAT and isinstance(written, int):
-            raise StorageFailed(
-                f"{path}: the run was started by another version of ebmkit, with run folders of format {written}, but "
-                f"this version reads format {FORMAT}",
-                help="use the version that is named in its lock.yaml, or run its spec.yaml again",
-            )
+        refuse_other_format(folder, summary)
         wrong = [key for key, kind in KEYS.items() if not isinstance(summary.get(key), kind)]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: missing or of the wrong type")
