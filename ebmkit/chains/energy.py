@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 from torch import Generator, Tensor, nn
 
+from ebmkit.chains.heated import HeatedEnergy
 from ebmkit.chains.private_torch import gradient_in
+from ebmkit.contracts import energy as contracts
 from ebmkit.contracts.abilities import Scores, info_of, missing_members
 
 if TYPE_CHECKING:
@@ -94,45 +96,9 @@ class Energy:
                 return cast("tuple[float, float]", part.unit_values)
         raise TypeError("the network does not define the two values of a unit: it lacks 'unit_values'")
 
-    def at(self, temperature: Tensor) -> Energy:
+    def at(self, temperature: Tensor) -> contracts.Energy:
         """`E / T` with a temperature `(B,)` for each chain."""
         return HeatedEnergy(self, temperature)
-
-
-class HeatedEnergy(Energy):
-    """An energy with a separate temperature for each chain."""
-
-    def __init__(self, cold: Energy, temperature: Tensor) -> None:
-        self.cold = cold
-        self.temperature = temperature
-
-    @property
-    def module(self) -> nn.Module:
-        """Not available: a module computes at T = 1, so using it here would ignore the temperature."""
-        raise TypeError("an energy at a temperature has no module: use energy.ask(ability)")
-
-    def __call__(self, x: Tensor) -> Tensor:
-        self.evaluations += 1
-        return self.cold(x) / self.temperature
-
-    def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        self.evaluations += 1
-        energy, gradient = self.cold.value_and_grad(x)
-        return energy / self.temperature, gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))
-
-    def ask(self, ability: Callable[..., A]) -> A:
-        """The ability at these temperatures, if it is defined for them."""
-        info = info_of(ability)
-        if info.by_energy:
-            return cast("A", self)
-        if info.heated is None:
-            raise TypeError(f"the ability '{info.name}' is only defined at temperature 1")
-        return cast("A", info.heated(self.cold.ask(ability), self.temperature))
-
-    @property
-    def unit_values(self) -> tuple[float, float]:
-        """The same as at T = 1."""
-        return self.cold.unit_values
 
 
 @contextmanager

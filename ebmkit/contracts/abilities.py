@@ -8,8 +8,9 @@ refused there. A plugin adds an ability with the same decorator (docs/plugins.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
@@ -39,12 +40,23 @@ def ability(name: str, *, heated: Heated | None = None, by_energy: bool = False)
     def declare(protocol: P) -> P:
         if not getattr(protocol, "_is_protocol", False):
             raise TypeError(f"{protocol.__qualname__}: an ability must be a typing.Protocol")
-        declared = {**vars(protocol).get("__annotations__", {}), **vars(protocol)}
-        members = tuple(member for member in declared if not member.startswith("_"))
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise TypeError(f"ability name {name!r}: use lower-case letters, digits and underscores")
+        if name in globals().get("ABILITIES", {}):
+            raise TypeError(f"{protocol.__qualname__}: ebmkit has an ability '{name}' already; choose another name")
+        members = tuple(dict.fromkeys(member for base in reversed(protocol.__mro__) for member in _members(base)))
         protocol.ability_info = AbilityInfo(name, members, heated, by_energy)
         return protocol
 
     return declare
+
+
+def _members(base: type) -> list[str]:
+    """What a protocol requires by itself, without what it inherits."""
+    if base in (object, Protocol, Generic):
+        return []
+    declared = {**vars(base).get("__annotations__", {}), **vars(base)}
+    return [member for member in declared if not member.startswith("_") and member != "ability_info"]
 
 
 def info_of(protocol: Any) -> AbilityInfo:

@@ -11,7 +11,7 @@ from ebmkit.contracts.component import Component
 
 
 class WrongType(TypeError):
-    """A method of a component returned an object of another type than its kind promises."""
+    """A method of a component returned something else than its kind promises."""
 
 
 class Builder(Component, ABC):
@@ -30,6 +30,10 @@ class Builder(Component, ABC):
     def builds(self) -> type:
         """The type that is promised."""
 
+    def check_built(self, built: Any) -> None:
+        """Raise an error unless `built` is what this kind promises."""
+        check_type(built, self.builds(), "build")
+
 
 def check_type(built: Any, promised: type, method: str) -> None:
     """Raise `WrongType` unless `built` is an instance of `promised`."""
@@ -44,7 +48,7 @@ def _checked(build: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(build)
     def build_and_check(self: Builder, *args: Any, **kwargs: Any) -> Any:
         built = build(self, *args, **kwargs)
-        check_type(built, self.builds(), "build")
+        self.check_built(built)
         return built
 
     return build_and_check

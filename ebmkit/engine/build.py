@@ -17,10 +17,9 @@ from ebmkit.engine.parts import Parts
 from ebmkit.engine.points import check_files, load
 from ebmkit.engine.process import find_device, fitting_precision, insist_on_determinism, seeded, set_threads
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.telling.error_site import ErrorSite, label_at
+from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.errors.running import ComponentFailed
 from ebmkit.language.plan import Plan
-from ebmkit.registry.abilities import broken_promises
 
 
 def build(plan: Plan, *, stand_in: bool = False) -> Parts:
@@ -63,18 +62,7 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
 def _model(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dtype) -> nn.Module:
     with ErrorSite(plan, ("model",)), seeded(streams, "model"):
         built = plan.spec.model.build(plan.event)
-        _check_abilities(plan, built)
         return built.to(device, dtype)
-
-
-def _check_abilities(plan: Plan, module: nn.Module) -> None:
-    """The module has what its model offers; otherwise the error is at the model's line."""
-    model = plan.spec.model
-    for name, lacking in broken_promises(type(model), model.traits().offers, module).items():
-        raise ComponentFailed(
-            f"{label_at(plan, ('model',))} offers '{name}', but its module has no {', '.join(lacking)}",
-            plan.place(("model",)),
-        )
 
 
 def _starts(plan: Plan, streams: Streams, device: torch.device, dtype: torch.dtype) -> Starts:

@@ -16,7 +16,7 @@ from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS
 from ebmkit.errors.schema import PluginBroken
 from ebmkit.registry import hookspecs
-from ebmkit.registry.abilities import unknown_name
+from ebmkit.registry.abilities import unknown_ability
 from ebmkit.registry.hookspecs import API_VERSION, hookimpl
 from ebmkit.registry.offer import Offer
 from ebmkit.registry.spelling import did_you_mean, nearest
@@ -192,7 +192,7 @@ def _class_trouble(cls: Any) -> str:
         get_type_hints(cls, include_extras=True)
     except Exception as error:
         return f"the annotations of {cls.__qualname__} cannot be read: {error}"
-    return unknown_name(cls)
+    return unknown_ability(cls)
 
 
 def _without_annotation(cls: type[Component]) -> str | None:

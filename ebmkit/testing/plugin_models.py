@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Model
-from ebmkit.registry.plugin_modules import plugin_modules
+from ebmkit.contracts.plugin_modules import plugin_modules
 from ebmkit.testing.example import instance
 
 

@@ -18,7 +18,7 @@ from ebmkit.registry.registry import Registry
 from ebmkit.testing import check_component
 from ebmkit.testing.laws import laws_of
 from tests.registry import rbm_plugin
-from tests.registry.rbm_plugin import RBM, BlockGibbs, Layers
+from tests.registry.rbm_plugin import RBM, BlockGibbs, Layers, Units
 
 PLUGIN = Path(rbm_plugin.__file__)
 VISIBLE = 5
@@ -40,8 +40,11 @@ def frequencies(sampler, module, n, seed):
     """How often chains from fair coins end in each state."""
     rng = torch.Generator().manual_seed(seed)
     start = torch.bernoulli(torch.full((n, VISIBLE), 0.5, dtype=torch.float64), generator=rng)
-    ended = run_chain(sampler, module, start, rng).x
-    numbers = (ended * 2.0 ** torch.arange(VISIBLE - 1, -1, -1)).sum(1).long()
+    return counted(run_chain(sampler, module, start, rng).x)
+
+
+def counted(x):
+    numbers = (x * 2.0 ** torch.arange(VISIBLE - 1, -1, -1)).sum(1).long()
     return torch.bincount(numbers, minlength=2**VISIBLE)
 
 
@@ -79,8 +82,7 @@ def test_it_trains(tmp_path):
     }
     record = run(load_spec(spec, plugins=[str(PLUGIN)]), runs_dir=tmp_path)
     # Units 0 and 1 of the data agree: x0 = 1 and x1 = 0 has probability 1 / (3 + e^2) = 0.096; untrained it is 1/4.
-    (name,) = [name for name in record.results if name.endswith("exact")] or [sorted(record.results)[0]]
-    assert record.results[name] == pytest.approx(0.096, abs=0.03)
+    assert record.results["p(x0=1&x1=0)_exact"] == pytest.approx(0.096, abs=0.03)
 
 
 @pytest.mark.parametrize("sampler", [BlockGibbs(steps=40), ParallelTempering(sampler=BlockGibbs(steps=2), steps=30)])
@@ -89,16 +91,38 @@ def test_it_is_right_by_enumeration(sampler):
     assert chi_square(frequencies(sampler, module, 20_000, 1), p) > 1e-6
 
 
-def test_an_ability_that_ignores_the_temperature_would_be_wrong(monkeypatch):
-    """What happened before: a sampler inside parallel tempering sampled exp(-E) at every temperature."""
-    ignoring = Layers.ability_info._replace(heated=lambda cold, temperature: cold)
-    monkeypatch.setattr(Layers, "ability_info", ignoring)
+def hot_frequencies(module, temperature, seed):
+    """How often block Gibbs chains on `E / T` end in each state."""
+    rng = torch.Generator().manual_seed(seed)
+    x = torch.bernoulli(torch.full((20_000, VISIBLE), 0.5, dtype=torch.float64), generator=rng)
+    hot = Energy(module).at(torch.full((len(x),), temperature, dtype=torch.float64))
+    state = BlockGibbs().init(hot, x, rng)
+    for _ in range(40):
+        state, _ = BlockGibbs().step(hot, state, rng)
+    return counted(state.x)
+
+
+def test_chains_of_a_heated_energy_are_right_by_enumeration():
     module, states, _ = machine()
-    x = states[:1].repeat(20_000, 1)
-    hot = Energy(module).at(torch.full((len(x),), 8.0, dtype=torch.float64))
-    redrawn = hot.ask(Layers).redraw(x, torch.Generator().manual_seed(0)).mean(0)
-    cold = module.redraw(x, torch.Generator().manual_seed(0)).mean(0)
-    assert torch.equal(redrawn, cold)  # the temperature has no effect, which the next test forbids
+    with torch.no_grad():
+        p = (-module(states) / 4).softmax(0)
+    assert chi_square(hot_frequencies(module, 4.0, 1), p) > 1e-6
+
+
+def test_an_ability_that_ignores_the_temperature_is_seen_by_that(monkeypatch):
+    """What happened before: a sampler inside parallel tempering sampled exp(-E) at every temperature."""
+    module, states, cold = machine()
+    ignoring = Layers.ability_info._replace(heated=lambda original, temperature: original)
+    monkeypatch.setattr(Layers, "ability_info", ignoring)
+    monkeypatch.setattr(BlockGibbs, "step", lambda self, energy, state, rng: (Units(redrawn(energy, state, rng)), None))
+    found = hot_frequencies(module, 4.0, 1)
+    with torch.no_grad():
+        assert chi_square(found, (-module(states) / 4).softmax(0)) < 1e-6
+    assert chi_square(found, cold) > 1e-6  # exp(-E) it is
+
+
+def redrawn(energy, state, rng):
+    return energy.ask(Layers).redraw(state.x, rng)
 
 
 def test_a_heated_energy_binds_the_temperature_or_refuses():
@@ -124,9 +148,7 @@ def test_an_ability_is_a_protocol_that_was_declared():
 
 def test_a_misspelt_ability_is_refused_with_a_suggestion(tmp_path):
     (tmp_path / "typo.py").write_text(PLUGIN.read_text().replace('"gradient", "layers"}', '"gradient", "layer"}'))
-    with pytest.raises(
-        PluginBroken, match=r"RBM\.offers names 'layer', which is not an ability; did you mean 'layers'\?"
-    ):
+    with pytest.raises(PluginBroken, match=r"RBM\.offers names 'layer', which is no ability; did you mean 'layers'\?"):
         Registry(Plugins([str(tmp_path / "typo.py")])).find("model", "typo.rbm")
 
 
@@ -138,7 +160,7 @@ def test_a_module_without_what_its_model_offers_is_refused_at_the_models_line(tm
     (tmp_path / "spec.yaml").write_text(text)
     plan = load_spec(tmp_path / "spec.yaml", plugins=[str(tmp_path / "broken.py")])
     with pytest.raises(
-        ComponentFailed, match=r"model 'broken\.rbm' offers 'layers', but its module has no redraw"
+        ComponentFailed, match=r"model 'broken\.rbm': it offers 'layers', but its module has no redraw"
     ) as caught:
         run(plan, runs_dir=tmp_path)
     assert caught.value.place.line == 2

@@ -58,8 +58,6 @@ def _check(parts: Sequence[Model]) -> None:
             raise ValueError(f"{called} has {traits.space} states, but the first component has {space} ones")
         if part.event() not in (None, shape):
             raise ValueError(f"{called} has states of shape {part.event()}, but another component of shape {shape}")
-        if shape is not None and (reason := part.refusal(Question(shape, part))):
-            raise ValueError(f"{called} {reason}")
 
 
 def common_event(parts: Sequence[Model]) -> Event | None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from annotated_types import Ge, MinLen
 
 from ebmkit.components.samplers.metropolis import Metropolis
-from ebmkit.contracts.abilities import ABILITIES, info_of
+from ebmkit.contracts.abilities import info_of
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.contracts.kinds.sampler import State
+from ebmkit.contracts.known_abilities import abilities_for
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.traits import SamplerTraits
 
@@ -98,8 +99,9 @@ class ParallelTempering(Sampler):
             raise ValueError("the inner sampler is itself parallel tempering: give all temperatures in one list")
         if inner.conditioning is not None:
             raise ValueError(f"{called} passes a {inner.conditioning} to the model, but replicas differ in temperature")
-        for name in sorted(inner.needs & ABILITIES.keys()):  # those of plugins are checked when the chain starts
-            info = info_of(ABILITIES[name])
+        known = abilities_for(type(self.sampler))
+        for name in sorted(inner.needs & known.keys()):
+            info = info_of(known[name])
             if info.heated is None and not info.by_energy:
                 raise ValueError(f"{called} needs '{name}', which is not defined at other temperatures than 1")
         if inner.temperature != 1:

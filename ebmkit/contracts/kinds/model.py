@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ebmkit.contracts.built import Builder
+from ebmkit.contracts.built import Builder, WrongType
 from ebmkit.contracts.kinds.schedule import Schedule
+from ebmkit.contracts.known_abilities import broken_promise
 from ebmkit.contracts.states import Event, Space
 from ebmkit.contracts.traits import ModelTraits
 
@@ -27,8 +28,8 @@ class Model(Builder, ABC):
 
     A module on binary or spin states has `unit_values`, the two values of a unit, the lower one first.
 
-    The class states what holds for all its models. If parameters decide, as in a composition, `__post_init__` sets
-    `space` and `offers` on the instance (see `components/models/composition.py`).
+    The class variables state what holds for all its models. If parameters decide, as in a composition, override
+    `traits()` (see `components/models/composition.py`).
     """
 
     component_kind: ClassVar[str] = "model"
@@ -49,6 +50,11 @@ class Model(Builder, ABC):
         from torch import nn
 
         return nn.Module
+
+    def check_built(self, built: Any) -> None:
+        super().check_built(built)
+        if broken := broken_promise(type(self), self.traits().offers, built):
+            raise WrongType(broken)
 
     @abstractmethod
     def build(self, event: Event) -> nn.Module:

@@ -21,7 +21,9 @@ from ebmkit.language.fit.training import (
     objective_misfits,
     schedule_misfits,
     space_misfits,
+    wrapper_misfits,
 )
+from ebmkit.language.fit.traits import trait_misfits
 from ebmkit.registry.registry import Registry
 
 __all__ = ["event_of", "misfits"]
@@ -35,13 +37,16 @@ def misfits(checked: Checked, registry: Registry, *, idle: bool = False) -> Iter
     yield from section_misfits(checked, here)
     if not idle:
         yield from idle_misfits(checked, here)
-    if unreadable:
-        return  # the rest depends on the shape of a state
+    nameless = list(trait_misfits(checked, here))
+    yield from nameless
+    if unreadable or nameless:
+        return  # the rest depends on the shape of a state, and on what components offer and need
     yield from shape_misfits(checked, here)
     yield from model_misfits(checked, here)
     for path, component in walk(checked.spec):
-        if isinstance(component, Sampler) and component.inner():
-            continue  # it can do what the sampler inside can, of which all is said
+        if isinstance(component, Sampler) and (inner := component.inner()):
+            yield from wrapper_misfits(path, component, inner, checked, here)
+            continue  # the rest follows from the sampler inside, which is checked itself
         if isinstance(component, (Sampler, Objective)):
             yield from ability_misfits(path, component, checked, here)
             yield from schedule_misfits(path, component, checked, here)

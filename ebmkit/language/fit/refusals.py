@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Data, Model, Sampler
+from ebmkit.contracts.question import Question
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import ShapeMismatch, Unsuitable
+from ebmkit.errors.schema import Refused
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import Places, label_of, question_of
@@ -23,8 +25,13 @@ def refusal_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         inside = isinstance(component, Model | Data) and len(path) > 1
         if inside or (isinstance(component, Model) and _has_another_shape(checked)):
             continue
-        if reason := component.refusal(question):
-            yield _refused(path, component, reason, checked, here)
+        try:
+            reason = component.refusal(question)
+        except Exception as error:  # a plugin may raise anything
+            yield Refused(f"{label_of(component)}: 'refusal' raised {type(error).__name__}: {error}", here(*path))
+            continue
+        if reason:
+            yield _refused(path, component, f"{label_of(component)} {reason}", question, here)
 
 
 def _has_another_shape(checked: Checked) -> bool:
@@ -33,19 +40,9 @@ def _has_another_shape(checked: Checked) -> bool:
     return data is not None and fixed is not None and data.event() != fixed
 
 
-def _refused(path: Path, component: Component, reason: str, checked: Checked, here: Places) -> EbmkitError:
-    data, model, event = checked.spec.data, checked.spec.model, question_of(checked)
-    assert event is not None
+def _refused(path: Path, component: Component, message: str, question: Question, here: Places) -> EbmkitError:
     if isinstance(component, Model | Sampler):
-        return ShapeMismatch(
-            f"{label_of(component)} {reason}",
-            here(*path),
-            other=here("data") if data else here("model"),
-            other_label=f"shape {event.event}",
-        )
-    return Unsuitable(
-        f"{label_of(component)} {reason}",
-        here(*path),
-        other=here("model"),
-        other_label=f"{label_of(model)} with states of shape {event.event}",
-    )
+        other = here("data") if question.data else here("model")
+        return ShapeMismatch(message, here(*path), other=other, other_label=f"states of shape {question.event}")
+    label = f"{label_of(question.model)} with states of shape {question.event}"
+    return Unsuitable(message, here(*path), other=here("model"), other_label=label)

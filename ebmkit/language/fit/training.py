@@ -42,11 +42,27 @@ def ability_misfits(
             help=f"{instead}use {model_for(gives)}",
         )
         return  # the needs of its replacement are not known
-    if lacking := sorted(component.traits().needs - model.traits().offers):
+    yield from _lacking(path, component, component.traits().needs - model.traits().offers, checked, here)
+
+
+def wrapper_misfits(
+    path: Path, sampler: Sampler, inner: Sampler, checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    """Does the model offer what a sampler needs in addition to the sampler inside it?"""
+    model = checked.spec.model.traits()
+    if inner.traits().conditioning == model.conditioning:
+        yield from _lacking(path, sampler, sampler.traits().needs - inner.traits().needs - model.offers, checked, here)
+
+
+def _lacking(
+    path: Path, component: Sampler | Objective, lacking: frozenset[str], checked: Checked, here: Places
+) -> Iterator[EbmkitError]:
+    if lacking:
+        model, names = checked.spec.model, ", ".join(sorted(lacking))
         yield AbilityMissing(
-            f"{label_of(component)} needs '{', '.join(lacking)}', which {label_of(model)} does not offer",
+            f"{label_of(component)} needs '{names}', which {label_of(model)} does not offer",
             here(*path),
-            label=f"needs {', '.join(lacking)}",
+            label=f"needs {names}",
             other=here("model"),
             other_label=f"offers {', '.join(sorted(model.traits().offers))}",
         )

@@ -111,7 +111,7 @@ def steps_are_pure(sampler: Sampler, case: Case) -> None:
 def chains_are_independent(sampler: Sampler, case: Case) -> None:
     """The start of one chain does not affect the other chains."""
     module, x = _setting(sampler, case)
-    space = model_for(sampler, case.event, case.partners)[0].space
+    space = model_for(sampler, case.event, case.partners)[0].traits().space
     elsewhere = x.clone()
     # For discrete states every unit is flipped.
     elsewhere[0] = states(space, 1, tuple(x.shape[1:]), generator(9))[0] if space == "real" else _flipped(x[0], space)

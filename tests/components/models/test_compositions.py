@@ -349,7 +349,6 @@ def test_shapes_must_agree_where_they_are_fixed(composed):
         ((Ring(), Score()), "'score' does not offer an energy"),
         ((Noisy(),), "'noisy' is conditioned on sigma"),
         ((MLP(), Spins()), "'spins' has spin states, but the first component has real ones"),
-        ((ImagesOnly(), Ring()), "'images_only' needs images"),
     ],
 )
 def test_what_cannot_be_composed_is_refused(components, says):

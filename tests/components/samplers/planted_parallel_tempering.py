@@ -84,14 +84,14 @@ BUGS = [
     Planted(
         "hot gradients at the cold temperature",
         "parallel_tempering",
-        "chains/energy.py",
+        "chains/heated.py",
         "gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))",
         "gradient",
     ),
     Planted(
         "temperatures along the wrong axis",
         "parallel_tempering",
-        "chains/energy.py",
+        "chains/heated.py",
         "gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))",
         "gradient / self.temperature",
     ),
