@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ebmkit.components.data.from_model import FromModel
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Data, Event, Model, Noise, Sampler
 from ebmkit.contracts.question import Question
 from ebmkit.testing.law import Inapplicable
-from ebmkit.testing.partner import model_for
+from ebmkit.testing.partner import gaussian, model_for
 
 #: Dimensions in which mistakes show, and an image.
 EVENTS: tuple[Event, ...] = ((1,), (2,), (10,), (1, 4, 4))
@@ -42,16 +43,19 @@ def cases_of(component: Component, partners: Sequence[Model] = ()) -> list[Case]
             fitting = [event for event in (*EVENTS, *LARGER) if component.refusal(Question(event, component)) is None]
             return [Case(event) for event in fitting if event in EVENTS or event == fitting[0]]
         case Sampler():
-            return [Case(event, tuple(partners)) for event in EVENTS if _takes(component, event, partners)]
+            reasons = {event: _refusal(component, event, partners) for event in EVENTS}
+            if all(reasons.values()):
+                raise Inapplicable("; ".join(dict.fromkeys(f"it {reason}" for reason in reasons.values())))
+            return [Case(event, tuple(partners)) for event, reason in reasons.items() if not reason]
     if component.component_kind in ("objective", "init", "noise", "metric"):
         return [Case(event, tuple(partners)) for event in EVENTS]
     return [Case(())]
 
 
-def _takes(sampler: Sampler, event: Event, partners: Sequence[Model]) -> bool:
-    """Whether a sampler takes states of a shape, those of the model that it would be tested with."""
+def _refusal(sampler: Sampler, event: Event, partners: Sequence[Model]) -> str | None:
+    """Why a sampler refuses states of a shape, those of the model that it would be tested with."""
     try:
         model, fixed = model_for(sampler, event, partners)
     except Inapplicable:
-        return True  # refused for another reason, which each law will report
-    return sampler.refusal(Question(fixed, model)) is None
+        return None  # refused for another reason, which each law will report
+    return sampler.refusal(Question(fixed, model, data=FromModel(model=gaussian(fixed)), sampler=sampler))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ebmkit.chains.chain import Chain, run_chain
 from ebmkit.chains.energy import frozen
+from ebmkit.components.samplers.parallel_tempering import ParallelTempering
 from ebmkit.contracts.kinds import Event, Model, Sampler, Space
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
@@ -20,6 +21,8 @@ from ebmkit.testing.untouched import no_global_randomness, require_same_bits, un
 
 #: Number of steps of a chain in these laws, if it is a parameter.
 STEPS = 5
+#: The temperature at which samplers are tested that can run inside parallel tempering.
+HOT = 3.0
 
 
 def _short(sampler: Sampler, steps: int = STEPS) -> Sampler:
@@ -152,6 +155,31 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
     require_same_law(after / spread, before / spread, "a statistic of its chains", allowance=0.0 if unbiased else 0.05)
 
 
+def keeps_the_target_when_heated(sampler: Sampler, case: Case) -> None:
+    """On `E / T`, as inside parallel tempering, chains of discrete states keep the distribution `exp(-E/T)`."""
+    model, event = model_for(sampler, case.event, case.partners)
+    if model.traits().space not in VALUES:
+        raise Inapplicable("only discrete states are enumerated at other temperatures than 1")
+    try:
+        ParallelTempering(sampler=sampler)
+    except ValueError as reason:
+        raise Inapplicable(f"parallel tempering refuses it: {reason}") from reason
+    module, rng = build(model, event), generator(5)
+    every = enumerated(lambda x: -module(x) / HOT, event, VALUES[model.traits().space])
+    exact, start = (every.x[torch.multinomial(every.weights, DRAWS, True, generator=rng)] for _ in range(2))
+    with frozen(module) as energy:
+        hot = energy.at(torch.full((DRAWS,), HOT, dtype=start.dtype))
+        state: Any = sampler.init(hot, start, rng)
+        for _ in range(STEPS):
+            state, _ = sampler.step(hot, state, rng)
+    with torch.no_grad():
+        before, after = (torch.cat([features(x), module(x)[:, None]], 1) for x in (exact, state.x))
+    spread = before.std(0, keepdim=True)
+    require_same_law(
+        after / spread, before / spread, f"a statistic of its chains at temperature {HOT:g}", allowance=0.0
+    )
+
+
 def _exact_draws(model: Model, module: Any, event: Event, seed: int) -> Tensor:
     """Independent draws of a model that offers them, or whose states are few enough to enumerate."""
     if "sample_exact" in model.traits().offers:
@@ -188,5 +216,6 @@ LAWS: tuple[Law, ...] = (
     chains_are_independent,
     builds_no_graph,
     keeps_the_target,
+    keeps_the_target_when_heated,
     runs_on_the_device,
 )
