@@ -10,7 +10,7 @@ from typing import Any
 from ebmkit.contracts.component import Component
 
 
-class WrongType(TypeError):
+class WrongBuild(TypeError):
     """A method of a component returned something else than its kind promises."""
 
 
@@ -36,9 +36,9 @@ class Builder(Component, ABC):
 
 
 def check_type(built: Any, promised: type, method: str) -> None:
-    """Raise `WrongType` unless `built` is an instance of `promised`."""
+    """Raise `WrongBuild` unless `built` is an instance of `promised`."""
     if not isinstance(built, promised):
-        raise WrongType(
+        raise WrongBuild(
             f"'{method}' returned an object of type {type(built).__name__}, "
             f"but an instance of {promised.__name__} is expected"
         )

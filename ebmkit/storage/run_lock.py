@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import storing
 
 #: The locked file. It is empty, remains after the run, and is not part of its results.
-FILE = ".occupied"
+FILE = ".lock"
 
 #: Seconds to wait for the lock: `is_locked` in another process holds it for a moment.
 PATIENCE = 0.5
@@ -27,6 +28,8 @@ class RunLock:
                 self._lock.acquire()
             except Timeout as error:
                 raise StorageFailed(f"{folder}: another process is working on this run") from error
+            except NotImplementedError as error:  # older versions of filelock, on a file system without locks
+                raise StorageFailed(f"{folder / FILE}: {error}") from error
 
     def release(self) -> None:
         """Let other processes work on the run."""
@@ -34,7 +37,10 @@ class RunLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process is working on a run; also True if this cannot be determined, as in a read-only folder."""
+    """Whether a process is working on a run; also True if this cannot be determined.
+
+    A folder that cannot be written to is an archive: no run is at work in it.
+    """
     from filelock import FileLock
 
     if not (folder / FILE).exists():  # asking must not create it
@@ -42,5 +48,5 @@ def is_locked(folder: Path) -> bool:
     try:
         with FileLock(folder / FILE, timeout=0, thread_local=False):
             return False
-    except OSError:  # filelock's Timeout is one
-        return True
+    except (OSError, NotImplementedError) as error:  # filelock's Timeout is an OSError
+        return getattr(error, "errno", None) not in (errno.EACCES, errno.EPERM, errno.EROFS)

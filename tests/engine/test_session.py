@@ -39,7 +39,7 @@ def test_the_folder_holds_everything(finished):
     checkpoint = {f"checkpoints/step-000020/{part}.safetensors" for part in parts}
     previews = {f"samples/step-{step:06d}.safetensors" for step in range(2, 20, 2)}
     assert files == checkpoint | previews | {
-        ".occupied",
+        ".lock",
         "report.html",
         "checkpoints/step-000020/state.json",
         "samples/traces.safetensors",

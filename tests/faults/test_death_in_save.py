@@ -168,7 +168,7 @@ def test_a_file_is_the_old_one_or_the_new_one(power, workplace):
 
 def test_only_our_own_leavings_are_swept_up(tmp_path):
     ours = [".run.json.123", ".metrics.jsonl.7", "samples/.samples.safetensors.99", "checkpoints/.step-000003.deleted"]
-    others = [".occupied", ".hidden", "notes.123", "samples/x.1.safetensors", "checkpoints/step-000003", "a/b/.c.1"]
+    others = [".lock", ".hidden", "notes.123", "samples/x.1.safetensors", "checkpoints/step-000003", "a/b/.c.1"]
     for name in ours + others:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")

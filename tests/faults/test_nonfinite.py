@@ -324,7 +324,7 @@ def check_what_stays(folder: Path, experiment: str, saved: int) -> None:
         json.loads((path / "state.json").read_text(), parse_constant=refuse)
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         json.loads(line, parse_constant=refuse)
-    assert not [path for path in folder.rglob(".*") if path.name != ".occupied"]
+    assert not [path for path in folder.rglob(".*") if path.name != ".lock"]
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)

@@ -1,10 +1,12 @@
 """The lock of a run, seen from other processes."""
 
+import errno
 import signal
 import subprocess
 import sys
 import threading
 
+import filelock
 import pytest
 
 from ebmkit.errors.running import StorageFailed
@@ -98,6 +100,29 @@ def test_where_it_cannot_be_found_out_the_word_of_the_run_stands(tmp_path):
     assert is_locked(tmp_path)
     with pytest.raises(StorageFailed, match=FILE):
         RunLock(tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS], ids=errno.errorcode.get)
+def test_nothing_is_at_work_in_a_read_only_archive(number, tmp_path, monkeypatch):
+    (tmp_path / FILE).touch()
+    monkeypatch.setattr(filelock.FileLock, "_acquire", failing(OSError(number, "refused")))  # root may write anywhere
+    assert not is_locked(tmp_path)
+
+
+def test_a_file_system_without_locks_is_an_error_of_storage(tmp_path, monkeypatch):
+    """Older versions of filelock raise a NotImplementedError there."""
+    (tmp_path / FILE).touch()
+    monkeypatch.setattr(filelock.FileLock, "_acquire", failing(NotImplementedError("no flock here")))
+    assert is_locked(tmp_path)
+    with pytest.raises(StorageFailed, match="no flock here"):
+        RunLock(tmp_path)
+
+
+def failing(error):
+    def acquire(self):
+        raise error
+
+    return acquire
 
 
 def test_a_link_is_not_followed(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ebmkit.contracts.built import Builder, WrongType
+from ebmkit.contracts.built import Builder, WrongBuild
 from ebmkit.contracts.kinds.schedule import Schedule
 from ebmkit.contracts.known_abilities import broken_promise
 from ebmkit.contracts.states import Event, Space
@@ -54,7 +54,7 @@ class Model(Builder, ABC):
     def check_built(self, built: Any) -> None:
         super().check_built(built)
         if broken := broken_promise(type(self), self.traits().offers, built):
-            raise WrongType(broken)
+            raise WrongBuild(broken)
 
     @abstractmethod
     def build(self, event: Event) -> nn.Module:

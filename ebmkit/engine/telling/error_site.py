@@ -8,7 +8,7 @@ from types import FrameType, TracebackType
 
 import torch
 
-from ebmkit.contracts.built import WrongType
+from ebmkit.contracts.built import WrongBuild
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.walk import walk
 from ebmkit.errors import EbmkitError, Mistakes
@@ -48,7 +48,7 @@ class ErrorSite:
                 self.plan.place(path),
                 help=f"{where}a smaller batch_size, fewer samples or a smaller network need less memory",
             ) from error
-        if isinstance(error, WrongType):
+        if isinstance(error, WrongBuild):
             raise ComponentFailed(f"{who}: {said}", self.plan.place(path)) from error
         raise ComponentFailed(
             f"{who} raised {type(error).__name__}" + (f": {said}" if said else ""),
