@@ -9,6 +9,9 @@ from typing import Any
 
 from ebmkit.contracts.component import Component
 
+#: The attribute of a module that holds the component that built it.
+BUILDER = "built_by"
+
 
 class WrongBuild(TypeError):
     """A method of a component returned something else than its kind promises."""
@@ -19,6 +22,7 @@ class Builder(Component, ABC):
 
     The type of what it returns is checked in every call, also in those of other components: an objective builds its
     noise itself. The error is raised in a method of the component at fault, and so reported at the line of that one.
+    Modules remember the component that built them, so that errors in their `prepare` are reported at its line, too.
     """
 
     def __init_subclass__(cls) -> None:
@@ -44,11 +48,25 @@ def check_type(built: Any, promised: type, method: str) -> None:
         )
 
 
+def builder_of(module: Any) -> Component | None:
+    """The component that built a module, or the module that contains it; None for other objects."""
+    found = getattr(module, "__dict__", {}).get(BUILDER)
+    return found if isinstance(found, Component) else None
+
+
+def _note_builder(built: Any, component: Component) -> None:
+    """Modules that were built by a component inside `component` already have theirs."""
+    if callable(modules := getattr(built, "modules", None)):
+        for module in modules():
+            vars(module).setdefault(BUILDER, component)
+
+
 def _checked(build: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(build)
     def build_and_check(self: Builder, *args: Any, **kwargs: Any) -> Any:
         built = build(self, *args, **kwargs)
         self.check_built(built)
+        _note_builder(built, self)
         return built
 
     return build_and_check

@@ -186,6 +186,46 @@ class Picky(Noise):
         raise ValueError(f"there are {len(setting.data)} points")
 
 
+def _unready(base):
+    """A module that refuses the run that it is prepared for."""
+
+    class Unready(base):
+        def prepare(self, setting):
+            self.refuse(setting)
+
+        def refuse(self, setting):
+            raise ValueError(f"no {len(setting.data)} points, please")
+
+        def sample(self, n, rng): ...
+        def log_prob(self, x): ...
+        def draw(self, *_): ...
+
+    return Unready()
+
+
+@component("unready_noise")
+class UnreadyNoise(Noise):
+    """Builds a density that refuses the run; with `within`, a density that contains such a one."""
+
+    within: bool = False
+
+    def build(self, event, data):
+        from ebmkit.api import Density
+        from ebmkit.components.noise.nets.mixed_density import MixedDensity
+
+        return MixedDensity(_unready(Density), _unready(Density), 0.5) if self.within else _unready(Density)
+
+
+@component("unready_start")
+class UnreadyStart(Init):
+    """Builds starts that refuse the run."""
+
+    def build(self, event):
+        from ebmkit.api import Starts
+
+        return _unready(Starts)
+
+
 @component("stubborn")
 class Stubborn(Optimizer):
     """Cannot be built either."""

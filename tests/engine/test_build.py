@@ -119,6 +119,30 @@ def test_a_component_that_builds_another_type_is_named_at_its_line(
     assert "faulty." in caught.value.place.source.line(caught.value.place.line)
 
 
+@pytest.mark.parametrize(
+    ("section", "component", "who"),
+    [
+        ("objective", {"use": "nce", "noise": "faulty.unready_noise"}, "noise 'faulty.unready_noise'"),
+        (
+            "objective",
+            {"use": "nce", "noise": {"use": "faulty.unready_noise", "within": True}},
+            "noise 'faulty.unready_noise'",
+        ),
+        ("objective", {"use": "mle", "init": "faulty.unready_start"}, "init 'faulty.unready_start'"),
+        ("init", {"use": "replay", "restart": "faulty.unready_start"}, "init 'faulty.unready_start'"),
+    ],
+    ids=["noise", "module in a module", "init of the objective", "init in an init"],
+)
+def test_a_module_that_refuses_to_be_prepared_is_an_error_of_the_component_that_built_it(
+    small, plan_of, section, component, who
+):
+    small[section] = component
+    with pytest.raises(ComponentFailed) as caught:
+        build(plan_of(small))
+    assert caught.value.message == f"{who} raised ValueError: no 200 points, please"
+    assert "faulty." in caught.value.place.source.line(caught.value.place.line)
+
+
 def test_extras_of_another_type_are_an_error_of_the_objective(small, plan_of):
     small["objective"] = "faulty.spare"
     with pytest.raises(ComponentFailed) as caught:

@@ -8,7 +8,7 @@ from types import FrameType, TracebackType
 
 import torch
 
-from ebmkit.contracts.built import WrongBuild
+from ebmkit.contracts.built import WrongBuild, builder_of
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.walk import walk
 from ebmkit.errors import EbmkitError, Mistakes
@@ -71,11 +71,14 @@ def label_at(plan: Plan, path: Path) -> str:
 
 
 def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
-    """The component of the plan whose method this frame is, or the plugin whose hook it is."""
+    """The component of the plan whose method this frame is, or that built the module prepared here, or the plugin."""
     owner = frame.f_locals.get("self")
-    if isinstance(owner, Component):
+    culprit = owner if isinstance(owner, Component) else None
+    if frame.f_code.co_name == "prepare":  # other methods of a module may fail because of their caller
+        culprit = culprit or builder_of(owner)
+    if culprit is not None:
         for path, component in walk(plan.spec):
-            if component is owner:
+            if component is culprit:
                 return path, label_at(plan, path)
     for loaded in plan.plugins:
         name = frame.f_code.co_name
