@@ -91,7 +91,7 @@ class Watch:
         with suppress(OSError):  # failing to print may be the very error that ended the run
             self._show(None)  # restores the cursor of the terminal in any case
             if error is not None and self._folder:
-                self.say(f"saved so far  {self._folder}")
+                self.say(f"partial results: {self._folder}")
 
 
 class Screen(Console):

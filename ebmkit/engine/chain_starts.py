@@ -38,7 +38,7 @@ class ChainStarts:
             raise Diverged(
                 f"{label_at(self.plan, ('init',))}: {outside} of {n} chains start where the energy is not finite",
                 self.plan.place(("init",)),
-                help="no chain can move from such a point; choose an init that starts where the model has mass",
+                help="choose an init that starts chains where the model has probability mass",
             )
         return x
 

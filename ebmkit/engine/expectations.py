@@ -25,7 +25,7 @@ def unmet(plan: Plan, results: dict[str, float]) -> list[ExpectationUnmet]:
         ExpectationUnmet(
             f"{claim.metric} is {results[claim.metric]:.6g}, expected {claim_in_words(claim)}",
             plan.place(("expect", index)),
-            help="everything was saved as usual; '--unset expect' runs without the claims",
+            help="all results were saved; '--unset expect' runs without the claims",
         )
         for index, claim in enumerate(plan.spec.expect)
         if not is_met(claim, results[claim.metric])

@@ -24,4 +24,4 @@ class Limit:
             if self._left <= 0:
                 raise Paused(f"{self.steps} steps done in this session")
         if self._until is not None and time.monotonic() >= self._until:
-            raise Paused("the time of this session is over")
+            raise Paused("the time limit (--max-time) is reached")

@@ -78,7 +78,7 @@ def verdict(view: RunView) -> str:
         (agreement, where), (bulk, bulk_at) = found.largest("rhat"), found.largest("ess_bulk", -1)
         tail, tail_at = found.largest("ess_tail", -1)
         if bulk != bulk:
-            words.append(f"{total} are too few to judge the chains")
+            words.append(f"{total} are too few to diagnose convergence")
         else:
             words.append(
                 "R-hat needs a second chain" if found.chains == 1 else f"R-hat at most {agreement:.3f} ({where})"
@@ -92,8 +92,8 @@ def verdict(view: RunView) -> str:
     if view.draws and "step_size" in view.draws.tuning:
         words.append(f"step size {float(view.draws.tuning['step_size']):.3g} found by warm-up")
     if words and not found and sampler:
-        judge = "so R-hat and ESS are unknown; 'chains:' would compute them"
-        words.insert(0, f"every sample is the end of a chain of {sampler.steps:,} steps, {judge}")
+        ends = f"each sample is the last state of a separate chain of {sampler.steps:,} steps"
+        words.insert(0, f"{ends}; set 'chains:' to get R-hat and ESS")
     return "; ".join(words)
 
 
@@ -103,7 +103,7 @@ def findings(view: RunView) -> list[str]:
     found = [*_warnings(view.mixing)] if view.mixing else []
     if diverged := _diverged(view, rates.get("divergence", 0.0)):
         found.append(
-            f"{diverged}: the energy there is not finite or too high; use smaller steps or a higher target_acceptance"
+            f"{diverged}: the energy error was infinite or very large; use smaller steps or a higher target_acceptance"
         )
     if "acceptance" in rates and (doubt := _acceptance(rates["acceptance"], view)):
         found.append(doubt)
@@ -127,7 +127,7 @@ def _warnings(found: Mixing) -> list[str]:
     warnings = []
     if found.draws < FEWEST:
         warnings.append(
-            f"chains that keep only {found.draws} states cannot be judged; use more 'samples' or fewer chains"
+            f"{found.draws} states per chain are too few to diagnose convergence; use more 'samples' or fewer chains"
         )
     elif indices := found.still.flatten().nonzero().flatten().tolist():
         names = [coordinate(event, index) for index in indices[:FEW]] + ["..."] * (len(indices) > FEW)
@@ -137,15 +137,15 @@ def _warnings(found: Mixing) -> list[str]:
         many = int((found.coordinates.rhat > RHAT).sum())
         more = f", and above {RHAT} at {many:,} of {prod(event):,} coordinates" if many > 1 else f", above {RHAT}"
         warnings.append(
-            f"R-hat is {worst:.3f} at {where}{more}: the chains do not agree yet; use longer ones, "
-            "or parallel_tempering if they are in different modes"
+            f"R-hat is {worst:.3f} at {where}{more}, so the chains disagree: run longer ones, "
+            "or use parallel_tempering if they are stuck in different modes"
         )
     for kind in ("bulk", "tail"):
         least, where = found.largest(f"ess_{kind}", -1)
         if least < found.wanted:
             warnings.append(
-                f"the {kind} ESS is {least:,.0f} at {where}, but {found.wanted} are required: "
-                "use more samples, or a sampler that moves further"
+                f"the {kind} ESS is {least:,.0f} at {where}, below the recommended {found.wanted}: "
+                "draw more samples or use a sampler that mixes faster"
             )
             break
     return warnings
@@ -178,7 +178,8 @@ def _acceptance(now: float, view: RunView) -> str:
     low, high = (0.6 * target, 1 - (1 - target) / 10) if target else ACCEPTANCE
     loose = found is not None and found.largest("ess_bulk", -1)[0] > LOOSE * found.chains * found.draws
     if sampler and sampler.inner():
-        return "" if now > 0.1 else f"only {now:.1%} of the exchanges are accepted: use temperatures closer together"
+        few = f"only {now:.1%} of the exchanges are accepted: use more closely spaced temperatures"
+        return "" if now > 0.1 else few
     if now < low:
         return f"only {now:.1%} of the proposals are accepted: use smaller steps"
     if now > high and not (loose and target is None):

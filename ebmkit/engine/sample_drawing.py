@@ -54,7 +54,7 @@ class SampleDrawing:
             raise Diverged(
                 f"{label_at(self.plan, path)}: {wrong}, after {step} training steps",
                 self.plan.place(path),
-                help="a smaller step_size, or a confining term in the energy, keeps chains finite",
+                help="use a smaller step_size, or a model with a confining energy",
             )
         return drawn
 

@@ -54,7 +54,7 @@ def view_of(
             raise Drifted(f"the data are not those of {run_folder}: " + "; ".join(differing))
         saved = checkpoint.latest(run_folder / "checkpoints", experiment or plan.hash, say)
         if saved is None:
-            raise StorageFailed(f"{run_folder}: it has no checkpoint yet")
+            raise StorageFailed(f"{run_folder}: the run has no checkpoint yet")
         restore_weights(parts, saved)
         with fitting(saved):
             view.history.restore(saved.values["history"])

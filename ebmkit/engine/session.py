@@ -87,13 +87,14 @@ def resume(
         experiment = None if differing else plan.hash
         with signals.between_steps(), Record.reopen(folder, plan, differing) as record:
             for difference in differing:
-                record.warnings.append(f"allowed to differ from the start of the run: {difference}")
+                record.warnings.append(f"differs from the start of the run (allowed by --allow-drift): {difference}")
                 _tell(record, progress, f"warning: {record.warnings[-1]}")
             saved = checkpoint.latest(folder / "checkpoints", experiment, partial(_tell, record, progress))
             if saved is None:
-                _tell(record, progress, "there is no checkpoint yet: the run starts from the beginning")
+                _tell(record, progress, "no checkpoint was saved; the run starts from step 0")
             if record.step > (step := saved.step if saved else 0):
-                _tell(record, progress, f"warning: checkpoint {record.step} is missing; going back to step {step}")
+                lost = f"the checkpoint of step {record.step} is unusable"
+                _tell(record, progress, f"warning: {lost}; going back to step {step}")
             _Session(record, parts, saved, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
@@ -101,8 +102,8 @@ def resume(
 
 def _drifted(folder: Path, differing: list[str]) -> Drifted:
     return Drifted(
-        f"{folder} was started under other conditions: " + "; ".join(differing),
-        help="--allow-drift continues nevertheless; the results will differ from those of an uninterrupted run",
+        f"{folder} was started under different conditions: " + "; ".join(differing),
+        help="--allow-drift continues anyway; results may then differ from those of an uninterrupted run",
     )
 
 
@@ -156,7 +157,7 @@ class _Session:
                 self._train()
                 self._sample_and_measure()
                 if draw:
-                    self.run_log.wait("drawing")
+                    self.run_log.wait("writing the report")
                     with self.signals.anywhere():
                         draw(self.view, self.record)
             except Interrupted as signal:
@@ -177,7 +178,7 @@ class _Session:
 
     def _sample_and_measure(self) -> None:
         view, record, spec = self.view, self.record, self.plan.spec
-        self.run_log.wait("sampling and measuring")
+        self.run_log.wait("sampling and evaluating")
         with self.signals.anywhere():
             if view.can_sample:
                 most = self.evaluation.samples_of(spec.evaluate, spec.samples)

@@ -25,8 +25,8 @@ def require_one_process() -> None:
     here = world()
     if here.size > 1 or here.rank > 0:
         raise EnvironmentLacks(
-            f"this is one of several processes (RANK={here.rank}, WORLD_SIZE={here.size}), and each would make the "
-            "same run: ebmkit cannot train on several devices at once yet",
+            f"ebmkit was started as process {here.rank} of {here.size} (RANK={here.rank}, WORLD_SIZE={here.size}), but "
+            "distributed training is not supported yet: every process would repeat the same run",
             help="run 'ebmkit run' without torchrun; where other software sets RANK and WORLD_SIZE, unset them",
         )
 

@@ -13,8 +13,8 @@ class FitError(EbmkitError):
 class SpaceMismatch(FitError):
     """Two components are defined on different spaces.
 
-    States are real, binary or spin. Gradient-based samplers need real states; binary states need a sampler
-    that flips them.
+    States are real, binary or spin. Gradient-based samplers need real states; binary and spin states need a sampler for
+    discrete states, such as `gibbs`.
     """
 
     code = "E201"

@@ -24,8 +24,7 @@ def _text(mistakes: Sequence[EbmkitError], colour: bool) -> str:
     blocks = ["\n".join(_lines(mistake, paint)) for mistake in mistakes]
     if len(mistakes) > 1:
         blocks.append(paint(_BOLD, f"{len(mistakes)} errors{', and maybe more' if len(mistakes) >= MOST else ''}"))
-    codes = sorted({mistake.code for mistake in mistakes})
-    blocks.append(f"explained by: ebmkit explain {codes[0]}")
+    blocks.append(f"for details: ebmkit explain {mistakes[0].code}")
     return "\n\n".join(blocks)
 
 

@@ -53,7 +53,8 @@ class EnvironmentLacks(EbmkitError):
     """This machine or installation lacks something that the spec needs.
 
     For example, `device: cuda` on a machine without a GPU, or a component whose extra is not installed. `ebmkit doctor`
-    shows what is available.
+    shows what is available. Distributed training is not supported yet either: as one of several processes of torchrun,
+    ebmkit would repeat the same run in each, so it stops. Start it without torchrun, or unset RANK and WORLD_SIZE.
     """
 
     code = "E305"

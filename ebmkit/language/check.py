@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.schema import (
     NotAComponent,
@@ -180,7 +181,7 @@ class _Checker:
         if isinstance(value, str):
             value = {"use": value}
         if not isinstance(value, dict):
-            raise _at(NotAComponent(f"expected {a(kind)}, not {show(value)}", help="a name, or {use: name, ...}"))
+            raise _at(NotAComponent(f"expected {a(noun(kind))}, not {show(value)}", help="a name, or {use: name, ...}"))
         parameters = dict(value)
         name = parameters.pop("use", None)
         if not isinstance(name, str):
@@ -198,16 +199,16 @@ class _Checker:
 
     def _useless(self, kind: str, value: dict[str, Any], name: Any) -> EbmkitError:
         if "use" in value:
-            return NotAComponent(f"'use' must be the name of {a(kind)}, not {show(name)}")
+            return NotAComponent(f"'use' must be the name of {a(noun(kind))}, not {show(name)}")
         slip = nearest("use", value)
         label = f"did you mean 'use' instead of '{slip}'?" if slip else ""
         named = [key for key in value if key in self.registry.names(kind)]
         if named:
             return NotAComponent(
-                f"this {kind} lacks 'use'", help=f"{{use: {named[0]}, ...}}, with the parameters after the name"
+                f"this {noun(kind)} lacks 'use'", help=f"{{use: {named[0]}, ...}}, with the parameters after the name"
             )
         help = f"{{use: name, ...}}; 'ebmkit list {kind}' shows the names"
-        return NotAComponent(f"this {kind} lacks 'use'", label=label, help=help)
+        return NotAComponent(f"this {noun(kind)} lacks 'use'", label=label, help=help)
 
     def _construct(self, cls: type[Any], parameters: dict[str, Any], owner: str) -> Any:
         """An instance, or pydantic's error with every line of it in our words."""
@@ -242,7 +243,8 @@ class _Checker:
         if other and self.checked_parts[name, other] is None:
             raise _reported()
         if other:
-            raise _at(UnknownPart(f"the part '{name}' is used as {a(other)} elsewhere, so it cannot be {a(kind)} here"))
+            there, here = a(noun(other)), a(noun(kind))
+            raise _at(UnknownPart(f"the part '{name}' is used as {there} elsewhere, so it cannot be {here} here"))
         if (name, kind) not in self.checked_parts:
             self.open_parts.append(name)
             found = self.validate(_kind_adapter(kind), self.parts[name].plain(), owner="", prefix=("parts", name))
@@ -295,6 +297,4 @@ def _adapter(cls: Any) -> TypeAdapter[Any]:
 
 @cache
 def _kind_adapter(kind: str) -> TypeAdapter[Any]:
-    from ebmkit.contracts.kinds import KINDS
-
     return TypeAdapter(KINDS[kind])

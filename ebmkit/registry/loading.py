@@ -86,7 +86,7 @@ class Plugins:
             raise PluginMissing(
                 f"no plugin '{namespace}' is installed",
                 label=did_you_mean(namespace, self.found()),
-                help="'ebmkit plugins' lists what is installed; code in a file needs --plugin FILE",
+                help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE",
             )
         if namespace not in self._failed:
             try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds import KINDS
+from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.errors.schema import UnknownComponent
 from ebmkit.registry.spelling import a, did_you_mean
 
@@ -94,10 +94,9 @@ class Registry:
 
     def _unknown(self, kind: str, name: str) -> UnknownComponent:
         other = [known for known, known_name in self._entries if known_name == name]
+        names = f"'ebmkit list {kind}' shows all of them"
         if other:
-            return UnknownComponent(f"'{name}' is {a(other[0])}, not {a(kind)}", help=f"ebmkit list {kind}")
+            return UnknownComponent(f"'{name}' is {a(noun(other[0]))}, not {a(noun(kind))}", help=names)
         return UnknownComponent(
-            f"unknown {kind} '{name}'",
-            label=did_you_mean(name, self.names(kind)),
-            help=f"'ebmkit list {kind}' shows all of them",
+            f"unknown {noun(kind)} '{name}'", label=did_you_mean(name, self.names(kind)), help=names
         )

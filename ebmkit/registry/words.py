@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import annotated_types as at
 
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds import noun
 from ebmkit.registry.spelling import a
 
 _PLAIN = {
@@ -57,7 +58,8 @@ def words(hint: Any, *, plural: bool = False) -> str:
     if origin is dict:
         return f"{'mappings' if plural else 'a mapping'} of {words(arguments[1], plural=True)}"
     if isinstance(hint, type) and issubclass(hint, Component):
-        return f"{hint.component_kind}s" if plural else a(hint.component_kind)
+        one = noun(hint.component_kind)
+        return f"{one}s" if plural else a(one)
     if hint in _PLAIN:
         return _PLAIN[hint][plural]
     return "mappings" if plural else "a mapping"  # a section

@@ -54,7 +54,10 @@ def test_verbs_that_make_runs_refuse_to_be_several(words, rank, launched):
     launched(rank, "2")
     result = CliRunner().invoke(group, words)
     assert result.exit_code == 3, result.output
-    assert f"one of several processes (RANK={rank}, WORLD_SIZE=2)" in result.stderr
+    assert (
+        f"started as process {rank} of 2 (RANK={rank}, WORLD_SIZE=2), but distributed training is not supported"
+        in result.stderr
+    )
     assert "E305" in result.stderr
     assert sorted(path.name for path in Path().iterdir()) == ["made", "spec.yaml"]
 
@@ -62,7 +65,7 @@ def test_verbs_that_make_runs_refuse_to_be_several(words, rank, launched):
 @pytest.mark.parametrize("what", [ebmkit.run, ebmkit.resume])
 def test_python_refuses_too(what, launched):
     launched("0", "2")
-    with pytest.raises(EnvironmentLacks, match="one of several processes"):
+    with pytest.raises(EnvironmentLacks, match="started as process 0 of 2"):
         what("spec.yaml")
 
 

@@ -200,7 +200,7 @@ def test_drift_that_was_allowed_is_told_everywhere(copied):
     lock = paused / "lock.yaml"
     lock.write_text(lock.read_text().replace("threads: 1", "threads: 7"))
     again = invoke("resume", paused, "--allow-drift", "--max-steps", 1)
-    assert "allowed to differ from the start of the run: threads: 7 -> 1" in again.output
+    assert "differs from the start of the run (allowed by --allow-drift): threads: 7 -> 1" in again.output
     assert f"ebmkit resume {paused} --allow-drift" in again.output
     assert "threads: 7 -> 1" in (paused / "log.txt").read_text()
     assert json.loads((paused / "run.json").read_text())["warnings"]

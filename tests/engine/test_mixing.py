@@ -84,7 +84,7 @@ def test_what_is_wrong_with_the_draws_is_warned_of(spoil, told):
 def test_few_effective_draws_are_warned_of_by_their_number_and_place():
     (line,) = [line for line in findings(view_of(independent(draws=60))) if "ESS" in line]
     least, where = mixing(view_of(independent(draws=60)).draws).largest("ess_bulk", -1)
-    assert line.startswith(f"the bulk ESS is {least:,.0f} at {where}, but 400 are required")
+    assert line.startswith(f"the bulk ESS is {least:,.0f} at {where}, below the recommended 400")
     # A single chain cannot have four hundred, nor do a hundred chains need ten thousand.
     assert findings(view_of(independent(chains=1, draws=400))) == []
     assert not [line for line in findings(view_of(independent(chains=50, draws=40))) if "ESS" in line]
@@ -131,8 +131,10 @@ def test_acceptance_has_a_band(sampler, acceptance, slow, told):
 
 
 def test_what_cannot_be_judged_is_said():
-    assert verdict(view_of(independent(draws=3))).startswith("12 draws are too few to judge the chains")
-    assert findings(view_of(independent(draws=3)))[0].startswith("chains that keep only 3 states cannot be judged")
+    assert verdict(view_of(independent(draws=3))).startswith("12 draws are too few to diagnose convergence")
+    assert findings(view_of(independent(draws=3)))[0].startswith(
+        "3 states per chain are too few to diagnose convergence"
+    )
     assert verdict(view_of(independent(chains=1))).startswith("R-hat needs a second chain; smallest bulk ESS")
 
 
@@ -140,7 +142,7 @@ def test_chains_that_keep_their_ends_are_judged_by_their_rates_and_training_is_n
     plan = load_spec({**SPEC, "chains": None, "samples": 10})
     traces = {"acceptance": torch.full((1000,), 0.01), "divergence": torch.tensor([0.0, 0.5])}
     view = SimpleNamespace(plan=plan, draws=None, traces=traces, mixing=None)
-    assert "every sample is the end of a chain of 1,000 steps" in verdict(view)
+    assert "each sample is the last state of a separate chain of 1,000 steps; set 'chains:'" in verdict(view)
     assert "25.00% of the steps diverged; acceptance 0.01" in verdict(view)
     assert len(findings(view)) == 2
     trained = SimpleNamespace(**vars(plan.spec) | {"stages": (1,)})

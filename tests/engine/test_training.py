@@ -140,11 +140,11 @@ def test_numbers_on_a_slow_device_are_read_one_step_later():
 @pytest.mark.parametrize(
     ("name", "fine", "wrong", "words"),
     [
-        ("gap", [0.5] * 40, [0.5] * 20 + [-50.0] * 20, "energies of data and samples diverge"),
+        ("gap", [0.5] * 40, [0.5] * 20 + [-50.0] * 20, "energies of data and samples are diverging"),
         ("chain_acceptance", [0.6] * 40, [0.2] * 40, "only 20% of the proposals"),
         ("chain_acceptance", [0.6] * 40, [0.97] * 40, "larger steps explore faster"),
         ("v", [2.0] * 40, [2.0] * 20 + [30.0] * 20, "has grown from 2 to 30"),
-        ("buffer_age", [40.0] * 40, [900.0] * 40, "chains wait 900 steps"),
+        ("buffer_age", [40.0] * 40, [900.0] * 40, "reused only every 900 steps"),
     ],
 )
 def test_concerns_are_told_once_and_only_when_there_is_reason(name, fine, wrong, words):

@@ -159,7 +159,7 @@ def test_a_checkpoint_without_manifest_does_not_count(finished, tmp_path):
 
 def test_weights_of_another_model_are_refused(finished, small, plan_of):
     small["model"]["hidden"] = [9]
-    with pytest.raises(StorageFailed, match="no checkpoint can be used") as caught:
+    with pytest.raises(StorageFailed, match="there is no valid checkpoint") as caught:
         view_of(plan_of(small), finished.folder, samples=5)
     assert "belongs to another experiment" in caught.value.help
     pretended = dataclasses.replace(plan_of(small), hash=finished.plan.hash)

@@ -9,6 +9,7 @@ import pytest
 from ebmkit.errors import Mistakes
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.catalogue import CATALOGUE
+from ebmkit.errors.fit import SpaceMismatch
 from ebmkit.errors.render import render
 from ebmkit.errors.schema import UnknownParameter
 from ebmkit.errors.source import Place, Source
@@ -56,8 +57,13 @@ def test_the_text_form_is_that_of_the_design():
         9 |   sampler: {use: langevin, step_sise: 0.1}
           |                            ^^^^^^^^^ did you mean 'step_size'?
 
-        explained by: ebmkit explain E103"""
+        for details: ebmkit explain E103"""
     )
+
+
+def test_the_last_line_names_the_code_of_the_first_error():
+    first = SpaceMismatch("real states", Place(SOURCE, 3, 1))
+    assert render([first, MISTAKE], "text").splitlines()[-1] == "for details: ebmkit explain E201"
 
 
 def test_the_json_form():

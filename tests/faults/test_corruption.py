@@ -266,20 +266,20 @@ def test_a_checkpoint_that_is_gone_is_missed(copy, undrawn):
     shutil.rmtree(copy / "checkpoints" / NEW)
     said: list[str] = []
     go_on(copy, said, limit=Limit(steps=1))
-    assert "warning: checkpoint 9 is missing; going back to step 6" in said
+    assert "warning: the checkpoint of step 9 is unusable; going back to step 6" in said
 
 
 def test_where_all_are_damaged_the_run_is_not_begun_anew(copy):
     for name in (OLD, NEW):
         (copy / "checkpoints" / name / MANIFEST).unlink()
     before = sorted(path for path in copy.rglob("*"))
-    with pytest.raises(StorageFailed, match="no checkpoint can be used") as caught:
+    with pytest.raises(StorageFailed, match="there is no valid checkpoint") as caught:
         go_on(copy)
     assert OLD in caught.value.help
     assert NEW in caught.value.help
     assert sorted(path for path in copy.rglob("*")) == before
     assert read_summary(copy)["status"] == "failed"
-    with pytest.raises(StorageFailed, match="no checkpoint can be used"):  # and not that somebody is at it
+    with pytest.raises(StorageFailed, match="there is no valid checkpoint"):  # and not that somebody is at it
         go_on(copy)
 
 

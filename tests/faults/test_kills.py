@@ -87,8 +87,8 @@ MOMENTS = {
     "an evaluation": ("*/*/samples/step-000004.safetensors", ""),
     "the change of stages": ("*/*/metrics.jsonl", '"step": 13,'),
     "the last save": ("*/*/checkpoints/.step-000024.*", ""),
-    "sampling": ("*/*/log.txt", "sampling and measuring"),
-    "drawing": ("*/*/log.txt", "drawing"),
+    "sampling": ("*/*/log.txt", "sampling and evaluating"),
+    "drawing": ("*/*/log.txt", "writing the report"),
 }
 
 
@@ -112,7 +112,7 @@ def test_a_kill_of_the_pictures(nursery, undisturbed, tmp_path):
     drawn = nursery.live("run", spec, "--runs-dir", tmp_path / "whole", draw=True)
     assert drawn.status == 0, drawn.said
     runs = tmp_path / "killed"
-    for when in (("*/*/log.txt", "drawing"), ("*/*/plots/summary.png", "")):
+    for when in (("*/*/log.txt", "writing the report"), ("*/*/plots/summary.png", "")):
         arguments = ("resume", sole(runs)) if runs.exists() else ("run", spec, "--runs-dir", runs)
         assert nursery.live(*arguments, signal_when=(runs, *when), draw=True).killed
     assert nursery.live("resume", sole(runs), draw=True).status == 0

@@ -156,7 +156,7 @@ def times(path: Path) -> list[float]:
 
 def go_on(nursery: Nursery, said: str, run: Path) -> None:
     """Type what the run that was left told to type."""
-    (command,) = re.findall(r"continue with:  (ebmkit resume .*)", said)
+    (command,) = re.findall(r"to continue:  (ebmkit resume .*)", said)
     assert shlex.split(command)[2] == str(run)
     life = nursery.live(*shlex.split(command)[1:])
     assert life.status == 0, life.said
@@ -179,7 +179,7 @@ def check(nursery: Nursery, field: Field, runs: Path, blow: Blow) -> None:
         assert summary["status"] == "interrupted"
         name = signal.Signals(blow.number).name
         kept = f"saved at step {blow.saved}" if blow.undone else f"the last checkpoint is of step {blow.saved}"
-        assert f"{name} received; {kept}; continue with:" in life.said
+        assert f"{name} received; {kept}; to continue:" in life.said
         if blow.phase in ("chain", "sampling"):
             (struck,) = times(field.orders.with_name("struck"))
             assert sum(began > struck for began in times(field.orders.with_name("notes"))) <= 1

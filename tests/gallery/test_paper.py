@@ -133,7 +133,7 @@ def test_data_that_are_here_are_used_in_a_rehearsal(tmp_path, monkeypatch):
         file.write_bytes(bytes(((n + k) % 10 if k % 3073 == 0 else (7 * n + k) % 256) for k in range(3 * 3073)))
     result = dry_run(SPECS / "ncsn-cifar10.yaml", SMALL)
     assert result.exit_code == 0, result.output
-    assert "15 training points and 3 held out" in result.output
+    assert "15 training and 3 held-out points" in result.output
     assert "stand in" not in result.output
     # One that is missing is enough to make all of them up, and one that is damaged is refused.
     (folder / "test_batch.bin").unlink()

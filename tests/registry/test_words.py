@@ -31,7 +31,7 @@ from ebmkit.registry.words import step_into, words
         (Annotated[int, Lt(2**63)], "an integer, less than 2^63"),
         (dict[str, float], "a mapping of numbers"),
         (Objective, "an objective"),
-        (tuple[Noise, ...], "a list of noises"),
+        (tuple[Noise, ...], "a list of noise distributions"),
         (Train | None, "a mapping or null"),
     ],
 )

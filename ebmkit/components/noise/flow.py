@@ -24,7 +24,7 @@ class FlowNoise(Noise):
 
         x = centre + scale * f(z),    z ~ N(0, I),    log p(x) = log N(z; 0, I) - log |det dx/dz|
 
-    An objective may train it further. It needs the package zuko: pip install 'ebmkit-core[flows]'.
+    Objectives that train their noise train it further. It needs the package zuko: pip install 'ebmkit-core[flows]'.
 
     Parameters:
         transforms: number of transformations of f; in each, one half of the coordinates transforms the other.

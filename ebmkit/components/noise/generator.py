@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @component("generator")
 class GeneratorNoise(Noise):
-    """Generator network with Gaussian output noise, which an objective may train.
+    """Generator network with Gaussian output noise, trained by objectives that train their noise.
 
         p(x) = int N(x; mu(z), diag(sigma^2)) N(z; 0, I) dz
 
@@ -30,7 +30,7 @@ class GeneratorNoise(Noise):
     objective trains its noise, and otherwise keep their initial values.
 
     Parameters:
-        latents: M, the number of latents drawn at each step.
+        latents: M, number of latents per step.
         latent: dimension of a latent.
         hidden: widths of the network mu.
         sigma: initial value of sigma, in units of the data's standard deviation.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @component("parzen")
 class ParzenNoise(Noise):
-    """Parzen window (kernel density estimate): a Gaussian at each of M data points.
+    """Kernel density estimate (Parzen windows): a Gaussian at each of M data points.
 
         p(x) = 1/M sum_m N(x; x_m, diag(h^2))
         Scott's rule:  h_i = M^(-1 / (d + 4)) * standard deviation of coordinate i

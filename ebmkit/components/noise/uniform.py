@@ -49,7 +49,7 @@ class UniformNoise(Noise):
         if self.low is None or self.high is None:
             return
         if self.margin != MARGIN:
-            raise ValueError("'margin' is for a fitted box, but 'low' and 'high' are given: change them instead")
+            raise ValueError("'margin' is for a fitted box, but 'low' and 'high' are given: change these instead")
         counts = [len(corner) for corner in (self.low, self.high) if isinstance(corner, tuple)]
         if len(set(counts)) == 2:
             raise ValueError(f"'low' has {counts[0]} coordinates, but 'high' has {counts[1]}")

@@ -55,8 +55,8 @@ class ExactMLE(Objective):
         if "log_z" in model.traits().offers or (model.traits().space == "real" and d <= 2):
             return None
         return (
-            f"sums over the states of at most {ENUMERABLE} units or integrates over one or two real coordinates unless "
-            f"the model offers 'log_z', but a state has {d} {model.traits().space} ones"
+            f"needs a model with 'log_z', at most {ENUMERABLE} discrete units, or at most 2 real coordinates, "
+            f"but a state has {d} {model.traits().space} ones"
         )
 
     def extras(self, event: Event, data: Tensor) -> Box | None:

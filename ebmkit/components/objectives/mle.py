@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @component("mle")
 class MLE(Objective):
-    """Maximum likelihood by sampling (contrastive divergence, PCD): the energy of data less that of model samples.
+    """Maximum likelihood by sampling (contrastive divergence, PCD): the energy of data minus that of model samples.
 
         d/dtheta -log p(x) = dE(x)/dtheta - E_model[dE/dtheta]
         L = E_data[E] - E_model[E] + energy_l2 (E_data[E^2] + E_model[E^2])

@@ -79,7 +79,7 @@ class ParallelTempering(Sampler):
 
     def __post_init__(self) -> None:
         if self.temperatures[0] != 1:
-            raise ValueError(f"'temperatures' start at {self.temperatures[0]}, but the chain that is kept has 1")
+            raise ValueError(f"'temperatures' must start at 1, not {self.temperatures[0]}")
         for lower, higher in zip(self.temperatures, self.temperatures[1:], strict=False):
             if higher <= lower:
                 raise ValueError(f"'temperatures' must increase, but {higher} follows {lower}")
@@ -105,7 +105,7 @@ class ParallelTempering(Sampler):
             if info.heated is None and not info.by_energy:
                 raise ValueError(f"{called} needs '{name}', which is not defined at other temperatures than 1")
         if inner.temperature != 1:
-            raise ValueError(f"{called} has a temperature of its own, but exchanges follow 'temperatures' alone")
+            raise ValueError(f"{called} sets its own 'temperature'; remove it, because 'temperatures' sets it")
         if inner.fixed_scale:
             raise ValueError(f"{called} {inner.fixed_scale}, but replicas are moved in units that differ")
 

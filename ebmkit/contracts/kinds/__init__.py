@@ -34,5 +34,19 @@ KINDS: dict[str, type[_Component]] = {
     if isinstance(value, type) and issubclass(value, _Component) and _is_kind(value)
 }
 
+#: Kinds whose name in a spec is not what one component is called in a sentence.
+NOUNS = {
+    "data": "data set",
+    "noise": "noise distribution",
+    "schedule": "noise schedule",
+    "bregman": "Bregman generator",
+}
+
+
+def noun(kind: str) -> str:
+    """What one component of a kind is called in messages."""
+    return NOUNS.get(kind, kind)
+
+
 if not _typing.TYPE_CHECKING:  # type checkers read the lines above
     __all__ = [name for name, value in _HERE.items() if not isinstance(value, _ModuleType)]

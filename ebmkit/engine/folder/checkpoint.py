@@ -111,7 +111,7 @@ def latest(checkpoints: Path, experiment: str | None, say: Callable[[str], None]
             say(f"warning: {message}; going back to step {saved.step}")
         return saved
     if damaged:
-        raise StorageFailed(f"{checkpoints}: no checkpoint can be used", help="; ".join(damaged))
+        raise StorageFailed(f"{checkpoints}: there is no valid checkpoint", help="; ".join(damaged))
     return None
 
 

@@ -46,7 +46,7 @@ class ErrorSite:
             raise OutOfMemory(
                 f"{who} ran out of memory" + (f" when allocating {wanted[1]}" if wanted else ""),
                 self.plan.place(path),
-                help=f"{where}a smaller batch_size, fewer samples or a smaller network need less memory",
+                help=f"{where}reduce batch_size, samples or the size of the network",
             ) from error
         if isinstance(error, WrongBuild):
             raise ComponentFailed(f"{who}: {said}", self.plan.place(path)) from error

@@ -35,8 +35,8 @@ def _gap(first: list[float], last: list[float]) -> str:
     if abs(now) < 10 * usual:
         return ""
     return (
-        f"the energies of data and samples diverge (gap {now:.3g}, at first {usual:.3g}): "
-        "use longer chains, starts closer to the data, or energy_l2"
+        f"the energies of data and samples are diverging (gap {now:.3g}, at first {usual:.3g}): "
+        "use longer chains, starts nearer the data, or energy_l2"
     )
 
 
@@ -63,7 +63,7 @@ def _age(first: list[float], last: list[float]) -> str:
     now = median(last)
     if now < 500:
         return ""
-    return f"chains wait {now:.0f} steps in the replay buffer between two visits: a smaller 'size' keeps them fresh"
+    return f"replay-buffer entries are reused only every {now:.0f} steps; use a smaller 'size'"
 
 
 CHECKS: dict[str, Callable[[list[float], list[float]], str]] = {

@@ -44,4 +44,7 @@ class Hook:
         except (Exception, SystemExit) as error:
             self._implementations.remove(implementation)
             said = " ".join(str(error).split())
-            self.warn(f"plugin '{plugin}': hook '{self.name}' raised {type(error).__name__}: {said}; it is disabled")
+            self.warn(
+                f"plugin '{plugin}': hook '{self.name}' raised {type(error).__name__}: {said}; "
+                "it is disabled for the rest of the run"
+            )

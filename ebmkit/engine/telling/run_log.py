@@ -89,8 +89,8 @@ class RunLog:
         record = self.record
         kept = f"saved at step {record.step}" if saved else f"the last checkpoint is of step {record.step}"
         if not record.plan.spec.stages:
-            kept = "chains are not saved and will start again"
-        line = f"{why}; {kept}; continue with:  {resume_command(record)}"
+            kept = "chains are not saved and will restart"
+        line = f"{why}; {kept}; to continue:  {resume_command(record)}"
         record.say(line)
         self.progress.leave(line)
 
@@ -130,7 +130,7 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
     lines = []
     if spec.data and parts.train is not None and parts.test is not None:
         shape = " x ".join(map(str, plan.event))
-        sizes = f"{len(parts.train):,} training points and {len(parts.test):,} held out, of shape {shape}"
+        sizes = f"{len(parts.train):,} training and {len(parts.test):,} held-out points of shape {shape}"
         lines.append(("data", f"{spec.data.component_name}: {sizes}"))
     lines.append(("model", f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"))
     if isinstance(parts.model, Conditional):
@@ -140,7 +140,7 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         lines.append(("noise", f"{schedule.component_name}: {most:.4g} to {least:.4g}{count}"))
     if spec.objective and spec.stages:
         own = sum(p.numel() for p in parts.extras.parameters() if p.requires_grad) if parts.extras else 0
-        extra = f": {_count(own, 'parameter')} of its own" if own else ""
+        extra = f": {_count(own, 'additional parameter')}" if own else ""
         lines.append(("objective", spec.objective.component_name + extra))
     for stage in spec.stages:
         size = min(stage.batch_size, len(parts.train) if parts.train is not None else stage.batch_size)

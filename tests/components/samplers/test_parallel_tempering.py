@@ -56,18 +56,18 @@ class Conditioned(Sampler):
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"temperatures": (2.0, 3.0)}, "'temperatures' start at 2.0, but the chain that is kept has 1"),
+        ({"temperatures": (2.0, 3.0)}, "'temperatures' must start at 1, not 2.0"),
         ({"temperatures": (0.5, 1.0)}, "'temperatures' start at 0.5"),
         ({"temperatures": (1.0, 3.0, 2.0)}, "'temperatures' must increase, but 2.0 follows 3.0"),
         ({"temperatures": (1.0, 1.0)}, "'temperatures' must increase, but 1.0 follows 1.0"),
         ({"sampler": Exact()}, "sampler 'exact' needs 'sample_exact', which is not defined at other temperatures"),
         ({"sampler": ParallelTempering()}, "is itself parallel tempering"),
         ({"sampler": Conditioned()}, "sampler 'conditioned' passes a sigma to the model"),
-        ({"sampler": Langevin(temperature=2.0)}, "sampler 'langevin' has a temperature of its own"),
+        ({"sampler": Langevin(temperature=2.0)}, "sampler 'langevin' sets its own 'temperature'"),
         ({"sampler": Langevin(noise_std=0.1)}, "sampler 'langevin' has a 'noise_std'"),
         ({"sampler": Langevin(clamp=(0.0, 1.0))}, "sampler 'langevin' has a 'clamp'"),
         ({"sampler": Metropolis(center=0.0)}, "sampler 'metropolis' has a 'center'"),
-        ({"sampler": Gibbs(temperature=0.5)}, "sampler 'gibbs' has a temperature of its own"),
+        ({"sampler": Gibbs(temperature=0.5)}, "sampler 'gibbs' sets its own 'temperature'"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
