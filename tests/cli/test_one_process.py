@@ -84,6 +84,6 @@ def test_torchrun_is_refused_once(tmp_path):
         [*command, "run", "spec.yaml"], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
     )
     assert done.returncode != 0
-    assert done.stderr.count("each would make the same run") == 1
+    assert done.stderr.count("every process would repeat the same run") == 1
     assert "exitcode  : 3" in done.stderr
     assert not (tmp_path / "runs").exists()

@@ -153,7 +153,7 @@ def test_a_checkpoint_without_manifest_does_not_count(finished, tmp_path):
 
     folder = shutil.copytree(finished.folder, tmp_path / "run")
     next(folder.glob("checkpoints/*/manifest.json")).unlink()
-    with pytest.raises(StorageFailed, match="no checkpoint"):
+    with pytest.raises(StorageFailed, match="no valid checkpoint"):
         view_of(finished.plan, folder, samples=5)
 
 

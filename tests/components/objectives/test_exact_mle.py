@@ -147,7 +147,7 @@ def test_the_refusal_names_both_places():
         "objective": "exact_mle",
         "train": {"steps": 1},
     }
-    with pytest.raises(Mistakes, match="one or two real coordinates"):
+    with pytest.raises(Mistakes, match="at most 2 real coordinates"):
         load_spec(spec)
 
 

@@ -57,7 +57,7 @@ class Conditioned(Sampler):
     ("parameters", "says"),
     [
         ({"temperatures": (2.0, 3.0)}, "'temperatures' must start at 1, not 2.0"),
-        ({"temperatures": (0.5, 1.0)}, "'temperatures' start at 0.5"),
+        ({"temperatures": (0.5, 1.0)}, "'temperatures' must start at 1, not 0.5"),
         ({"temperatures": (1.0, 3.0, 2.0)}, "'temperatures' must increase, but 2.0 follows 3.0"),
         ({"temperatures": (1.0, 1.0)}, "'temperatures' must increase, but 1.0 follows 1.0"),
         ({"sampler": Exact()}, "sampler 'exact' needs 'sample_exact', which is not defined at other temperatures"),
