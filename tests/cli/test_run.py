@@ -67,7 +67,7 @@ def test_what_a_person_sees(folder):
     assert result.exit_code == 0, result.output
     for words in (
         "mlp: 33 parameters",
-        "two_moons: 200 training points",
+        "two_moons: 200 training and 200 held-out points",
         "cpu, float32, 1 thread",
         "step 2/20",
         "steps/s",
