@@ -90,7 +90,7 @@ def _sample(view: RunView) -> None:
     """Take one step of the sampler."""
     plan, sampler = view.plan, view.plan.chain_sampler
     assert sampler is not None
-    with ErrorSite(plan, ("sampler",) if plan.spec.sampler else ("objective", "sampler")):
+    with ErrorSite(plan, plan.spec.chain_sampler_path):
         starts, rng = view.starts(min(CHAINS, plan.spec.samples))[: _few(view)], view.streams.generator("rehearsal")
         with frozen(view.evaluated.with_labels(_labels(view, len(starts)))) as energy:
             for _ in iterate_chain(sampler, energy, sampler.init(energy, starts, rng), rng, 1):

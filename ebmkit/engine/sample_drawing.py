@@ -46,7 +46,7 @@ class SampleDrawing:
         sampler, chains = self.plan.chain_sampler, self.plan.spec.chains
         if sampler is None:
             raise ValueError("the spec has no sampler, so there are no samples")
-        path = ("sampler",) if self.plan.spec.sampler else ("objective", "sampler")
+        path = self.plan.spec.chain_sampler_path
         self.steps_done = 0
         with ErrorSite(self.plan, path):
             drawn = self._long(sampler, chains, n, step) if chains else self._ends(sampler, n, step, condition)

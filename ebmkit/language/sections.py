@@ -12,6 +12,7 @@ from ebmkit.components.optimizers.adam import Adam
 from ebmkit.components.trackers.jsonl import Jsonl
 from ebmkit.contracts.component import section
 from ebmkit.contracts.kinds import Data, Init, Metric, Model, Objective, Optimizer, Sampler, Tracker
+from ebmkit.contracts.walk import walk
 from ebmkit.errors.source import Path
 
 
@@ -191,6 +192,14 @@ class Spec:
     def chain_sampler(self) -> Sampler | None:
         """The sampler that draws samples: the spec's own, or that of the objective."""
         return self.sampler or (self.objective.traits().sampler if self.objective else None)
+
+    @property
+    def chain_sampler_path(self) -> Path:
+        """The path of that sampler in the spec: of the parameter that holds it, or of the objective that makes it."""
+        if self.sampler:
+            return ("sampler",)
+        sampler, inside = self.chain_sampler, walk(self.objective, ("objective",))
+        return next((path for path, component in inside if component is sampler), ("objective",))
 
     @property
     def stages(self) -> tuple[Train, ...]:

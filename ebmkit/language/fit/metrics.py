@@ -125,7 +125,7 @@ def _trace_misfits(position: int, metric: Metric, checked: Checked, here: Places
             f"{label_of(metric)} needs the {', '.join(silent)} of chains, which {label_of(sampler)} does not report",
             here("evaluate", position),
             label=f"needs {', '.join(silent)}",
-            other=here("sampler") if spec.sampler else here("objective", "sampler"),
+            other=here(*spec.chain_sampler_path),
             other_label=f"reports {', '.join(sorted(sampler.traits().traces)) or 'nothing'}",
         )
     elif spec.chains and (lost := sorted(metric.traits().traces - KEPT_OF_LONG_CHAINS)):

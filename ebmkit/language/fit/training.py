@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Metric, Noise, Objective, Sampler, Schedule
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import (
@@ -113,13 +114,20 @@ def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             help="leave 'compile' out",
         )
     if model.traits().labelled and not (data and data.traits().labelled):
+        optional = _is_optional(model, "classes")
         yield Unsuitable(
-            f"{label_of(model)} has 'classes', but {f'{label_of(data)} has no labels' if data else 'there is no data'}",
-            here("model", "classes"),
+            f"{label_of(model)} takes labels, but {f'{label_of(data)} has none' if data else 'there is no data'}",
+            here("model", "classes") if optional else here("model"),
             other=here("data") if data else None,
             other_label="no labels",
-            help="leave out 'classes' to learn without labels",
+            help="leave out 'classes' to learn without labels" if optional else "use data with labels",
         )
+
+
+def _is_optional(component: Component, parameter: str) -> bool:
+    """Whether a component has a parameter that may be left out, in which case it is None."""
+    fields = dataclasses.fields(component)  # type: ignore[arg-type]  # it is a dataclass
+    return any(field.name == parameter and field.default is None for field in fields)
 
 
 def space_misfits(
