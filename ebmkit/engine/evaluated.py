@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.energy import frozen
-from ebmkit.components.models.nets.conditional import Conditional, Labelled
+from ebmkit.components.models.nets.conditional import Labelled
+from ebmkit.contracts.abilities import Scores
 from ebmkit.contracts.kinds import Schedule
 from ebmkit.engine.parts import Parts
 from ebmkit.language.plan import Plan
@@ -44,8 +45,8 @@ class Evaluated:
     @property
     def schedule(self) -> Schedule | None:
         """The noise schedule of a conditioned model, with the values derived from data; None for other models."""
-        module = self.parts.evaluated
-        return module.schedule if isinstance(module, Conditional) else None
+        conditioned = "score" in self.plan.spec.model.traits().offers
+        return cast("Scores", self.parts.evaluated).schedule if conditioned else None
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
         """Energies `(B,)`; for a conditioned model at a noise level or time, by default that of the least noise."""
@@ -66,7 +67,7 @@ class Evaluated:
         with frozen(self.parts.evaluated) as energy, torch.no_grad():
             if self.schedule is None:
                 return torch.cat([-energy.value_and_grad(block)[1] for block in blocks])
-            module = cast("Conditional", energy.module)
+            module = cast("Scores", energy.module)
             at = x.new_full((), least_noise(self.schedule) if level is None else level).to(blocks[0])
             named = [None] * len(blocks) if labels is None else torch.split(labels.to(blocks[0].device), self.rows)
             return torch.cat([module.score(block, at, some) for block, some in zip(blocks, named, strict=True)])
@@ -74,4 +75,4 @@ class Evaluated:
     def with_labels(self, labels: Tensor | None) -> nn.Module:
         """The model as a function of the state alone, for chains: with these labels if it takes any."""
         module = self.parts.evaluated
-        return module if labels is None else Labelled(cast("Conditional", module), labels)
+        return module if labels is None else Labelled(cast("Scores", module), labels)

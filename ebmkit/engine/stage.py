@@ -84,9 +84,10 @@ class Stage:
             context = StepContext(self._rng, parts.extras, step, on_chain_step, labels)
             loss = self._objective.loss(parts.model, batch, context)
             self.differentiate(loss)
-            self.state.history.add(step, *self.numbers(loss, context))  # raises before the weights change
+            norm = self.gradient_norm()
+            self.state.history.add(step, *self.numbers(loss, context, norm))  # raises before the weights change
         with self.in_optimizer:
-            self.update(step)
+            self.update(step, norm)
         return len(batch)
 
     def batch(self, step: int) -> Tensor:
@@ -105,28 +106,30 @@ class Stage:
             torch.autograd.backward(loss.value, inputs=self._others, retain_graph=True)
             torch.autograd.backward(loss.rival, inputs=self._rivals)
 
-    def update(self, step: int) -> None:
-        """Clip the gradients if the spec says so, take a step of the optimizer, and check the weights."""
+    def update(self, step: int, norm: Tensor) -> None:
+        """Clip the gradients if the spec says so, take a step of the optimizer, and check the weights.
+
+        `norm` is the `gradient_norm` of this step.
+        """
         self.rate.set(step - self.state.stage_began)
         with torch.no_grad():
             if self.section.clip_gradient is not None:
                 for player in filter(None, (self._others, self._rivals)):  # each is clipped by its own norm
-                    norm = self._gradient_norm(player) if self._rivals else self._norm
+                    own = self._norm_of(player) if self._rivals else norm
                     gradients = [parameter.grad for parameter in player if parameter.grad is not None]
-                    multiply_all(gradients, (self.section.clip_gradient / norm).clamp(max=1))
+                    multiply_all(gradients, (self.section.clip_gradient / own).clamp(max=1))
             self._step()
             for parameter in self._parameters:
                 parameter.grad = None
             weights = joined(self._parameters) if self._few else torch.stack([p.sum() for p in self._parameters])
             self.state.history.check_finite(step, self._weights, weights.sum())
 
-    def numbers(self, loss: Loss, context: StepContext) -> tuple[list[Statistic], list[Tensor]]:
+    def numbers(self, loss: Loss, context: StepContext, norm: Tensor) -> tuple[list[Statistic], list[Tensor]]:
         """The statistics of a step, and their values on the device."""
         names = ("loss", "gradient_norm", *loss.metrics, *(["rival_loss"] if loss.rival is not None else []))
         if names != self._names:  # usually the same at every step
             self._names, self._statistics = names, [Statistic(name, ("objective",)) for name in names]
-        self._norm = self._gradient_norm(self._parameters)
-        values = [loss.value, self._norm, *loss.metrics.values(), *([loss.rival] if loss.rival is not None else [])]
+        values = [loss.value, norm, *loss.metrics.values(), *([loss.rival] if loss.rival is not None else [])]
         if not context.chains:
             return self._statistics, values
         statistics = list(self._statistics)
@@ -141,7 +144,11 @@ class Stage:
             values.append(chain.x.sum())
         return statistics, values
 
-    def _gradient_norm(self, parameters: list[Tensor]) -> Tensor:
+    def gradient_norm(self) -> Tensor:
+        """The norm of the gradient of all parameters."""
+        return self._norm_of(self._parameters)
+
+    def _norm_of(self, parameters: list[Tensor]) -> Tensor:
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         if not gradients:
             return torch.zeros((), device=self.state.parts.device)

@@ -9,7 +9,7 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ebmkit.components.models.nets.classifier import Classifying
+    from ebmkit.contracts.abilities import Logits
     from ebmkit.contracts.kinds.data import Split
     from ebmkit.contracts.view import View
 
@@ -34,7 +34,7 @@ def classified(view: View, split: Split) -> Classified:
         raise ValueError("the accuracy of a classifier needs data with labels")
     module, device, dtype = view.module, view.device, view.dtype
     with frozen(module), torch.no_grad():
-        blocks = [cast("Classifying", module).logits(x.to(device, dtype)) for x in torch.split(points, ROWS)]
+        blocks = [cast("Logits", module).logits(x.to(device, dtype)) for x in torch.split(points, ROWS)]
     confidence, guess = torch.cat(blocks).softmax(1).max(1)
     if bool(confidence.isnan().any()):
         raise ValueError("some logits are not finite, so that the predicted classes are meaningless")

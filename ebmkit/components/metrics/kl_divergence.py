@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
 
-from ebmkit.components.metrics.log_likelihood import SCOUTS, Normalised
+from ebmkit.components.metrics.log_likelihood import SCOUTS
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
@@ -18,6 +18,7 @@ from ebmkit.maths.quadrature import Rule, blockwise, rule
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ebmkit.contracts.abilities import LogZ
     from ebmkit.contracts.view import View
 
 
@@ -80,7 +81,7 @@ class KLDivergence(Metric):
             p = rule(truth, torch.cat(points), self.tolerance)
             q = rule(model, torch.cat(scouts), self.tolerance)
             own = "log_z" in view.spec.model.traits().offers
-            log_z = float(cast("Normalised", module).log_z()) if own else q.integral.log_z
+            log_z = float(cast("LogZ", module).log_z()) if own else q.integral.log_z
             found = {"kl_divergence": _divergence(p, -blockwise(model, p.x) - log_z)}
             if self.reverse:
                 found["kl_reverse"] = _divergence(q, -blockwise(truth, q.x), log_z)

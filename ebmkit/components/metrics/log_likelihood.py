@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from math import prod
-from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
 
@@ -18,16 +18,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.chains.energy import Energy
+    from ebmkit.contracts.abilities import LogZ
     from ebmkit.contracts.view import View
 
 #: Samples that help to locate the model's mass.
 SCOUTS = 1_000
-
-
-class Normalised(Protocol):
-    """A module that offers `log_z`."""
-
-    def log_z(self) -> Tensor: ...
 
 
 @component("log_likelihood")
@@ -77,7 +72,7 @@ class LogLikelihood(Metric):
         with frozen(module) as energy, torch.no_grad():
             test, train = (_precise(x) for x in (test, train))
             if "log_z" in view.spec.model.traits().offers:
-                log_z, error = float(cast("Normalised", module).log_z()), 0.0
+                log_z, error = float(cast("LogZ", module).log_z()), 0.0
             else:
                 log_z, error = self._integrate(energy, view, [test, train])
             return {

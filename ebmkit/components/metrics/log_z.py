@@ -12,7 +12,7 @@ from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
 
 if TYPE_CHECKING:
-    from ebmkit.components.metrics.log_likelihood import Normalised
+    from ebmkit.contracts import abilities
     from ebmkit.contracts.view import View
 
 
@@ -42,7 +42,7 @@ class LogZ(Metric):
         # On the CPU, because some devices lack float64.
         module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with torch.no_grad():
-            log_z = float(cast("Normalised", module).log_z())
+            log_z = float(cast("abilities.LogZ", module).log_z())
         if not self.plain:
             return {"log_z": log_z}
         return {"log_z": log_z, "z": exp(log_z) if log_z <= log(float_info.max) else inf}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge, Gt, MinLen
 
@@ -16,13 +16,8 @@ from ebmkit.contracts.traits import MetricTraits
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ebmkit.contracts.abilities import Modes
     from ebmkit.contracts.view import View
-
-
-class HasModes(Protocol):
-    """A module that offers `modes`."""
-
-    def modes(self) -> tuple[Tensor, Tensor]: ...
 
 
 @component("mode_weights")
@@ -97,7 +92,7 @@ class ModeWeights(Metric):
     def _wanted(self, view: View, x: Tensor) -> tuple[Tensor, Tensor | None]:
         """The modes `(K, d)`, with the device and dtype of x, and on the host their expected weights."""
         if self.modes is None:
-            modes, weights = cast("HasModes", view.module).modes()
+            modes, weights = cast("Modes", view.module).modes()
             return modes.to(x), weights.cpu().double()
         given = None if self.weights is None else torch.tensor(self.weights, device="cpu", dtype=torch.float64)
         return x.new_tensor(self.modes), given

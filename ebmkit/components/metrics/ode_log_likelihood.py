@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.chains.ode import Field
-    from ebmkit.components.models.nets.conditional import Conditional
+    from ebmkit.contracts.abilities import Scores
     from ebmkit.contracts.view import View
 
 #: Numbers in the states that are integrated at once.
@@ -100,12 +100,12 @@ class ODELogLikelihood(Metric):
         x = _precise(test[rows])
         labels = view.labels("test") if view.spec.model.traits().labelled else None
         labels = None if labels is None else labels[rows.to(labels.device)].cpu()
-        module = cast("Conditional", copy.deepcopy(view.module).to("cpu", torch.float64))
+        module = copy.deepcopy(view.module).to("cpu", torch.float64)
         with frozen(module):
             found = torch.cat(
                 [
                     self.log_prob(
-                        module,
+                        cast("Scores", module),
                         x[some],
                         None if labels is None else labels[some],
                         None if probes is None else _precise(probes[:, some]),
@@ -121,7 +121,7 @@ class ODELogLikelihood(Metric):
             results |= {"ode_log_likelihood_truth": truth, "ode_log_likelihood_gap": truth - mean}
         return results
 
-    def log_prob(self, module: Conditional, x: Tensor, labels: Tensor | None, probes: Tensor | None) -> Tensor:
+    def log_prob(self, module: Scores, x: Tensor, labels: Tensor | None, probes: Tensor | None) -> Tensor:
         """Log densities `(B,)` of states `(B, *event)`, with probes `(K, B, d)` or exactly."""
         from ebmkit.chains.ode import solve_ode
 
@@ -138,7 +138,7 @@ class ODELogLikelihood(Metric):
         return prior + gathered + d * log(signal)
 
 
-def carry(module: Conditional, like: Tensor, labels: Tensor | None, probes: Tensor | None) -> Field:
+def carry(module: Scores, like: Tensor, labels: Tensor | None, probes: Tensor | None) -> Field:
     """Flattened states along the flow, with the integral of the divergence in the last column."""
     d = like[0].numel()
 
@@ -153,7 +153,7 @@ def carry(module: Conditional, like: Tensor, labels: Tensor | None, probes: Tens
 
 
 def score_and_divergence(
-    module: Conditional, x: Tensor, t: Tensor, labels: Tensor | None, probes: Tensor | None
+    module: Scores, x: Tensor, t: Tensor, labels: Tensor | None, probes: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The score `(B, d)` and the trace of its Jacobian `(B,)`, estimated if there are probes `(K, B, d)`."""
     with torch.enable_grad():

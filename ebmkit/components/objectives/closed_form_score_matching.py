@@ -10,7 +10,8 @@ from ebmkit.contracts.kinds import Event, Loss, Objective, Space
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.components.models.nets.exponential_family import ClosedForm, HasStatistics
+    from ebmkit.components.models.nets.exponential_family import ClosedForm
+    from ebmkit.contracts.abilities import Statistics
     from ebmkit.contracts.context import Context
 
 
@@ -40,6 +41,6 @@ class ClosedFormScoreMatching(Objective):
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         fit = cast("ClosedForm", context.extras)
-        off = cast("HasStatistics", model).theta - fit.optimum
+        off = cast("Statistics", model).theta - fit.optimum
         excess = (off * (fit.curvature * off).sum(1)).sum().detach() / 2
         return Loss(off.square().sum() / 2, {"excess": excess})

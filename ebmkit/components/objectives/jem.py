@@ -17,7 +17,7 @@ from ebmkit.contracts.traits import ObjectiveTraits
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ebmkit.components.models.nets.classifier import Classifying
+    from ebmkit.contracts.abilities import Logits
     from ebmkit.contracts.context import Context
     from ebmkit.contracts.modules.starts import Starts
     from ebmkit.contracts.setting import Setting
@@ -67,7 +67,7 @@ class JEM(Objective):
             return
         like = next(setting.model.parameters())
         with torch.no_grad():
-            classes = cast("Classifying", setting.model).logits(setting.data[:1].to(like)).shape[1]
+            classes = cast("Logits", setting.model).logits(setting.data[:1].to(like)).shape[1]
         low, high = setting.labels.aminmax()
         if low < 0 or high >= classes:
             wrong = int(low if low < 0 else high)
@@ -77,7 +77,7 @@ class JEM(Objective):
         assert context.labels is not None  # checked by resolve
         if self.input_noise:
             batch = batch.add(torch.empty_like(batch).normal_(generator=context.rng), alpha=self.input_noise)
-        logits = cast("Classifying", model).logits(batch)
+        logits = cast("Logits", model).logits(batch)
         cross_entropy = torch.nn.functional.cross_entropy(logits, context.labels)
         if not self.weight:
             return Loss(cross_entropy, {"cross_entropy": cross_entropy.detach()})

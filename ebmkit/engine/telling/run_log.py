@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
+from typing import cast
 
-from ebmkit.components.models.nets.conditional import Conditional
+from ebmkit.contracts.abilities import Scores
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.parts import Parts
@@ -133,8 +134,8 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         sizes = f"{len(parts.train):,} training and {len(parts.test):,} held-out points of shape {shape}"
         lines.append(("data", f"{spec.data.component_name}: {sizes}"))
     lines.append(("model", f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"))
-    if isinstance(parts.model, Conditional):
-        schedule = parts.model.schedule
+    if "score" in spec.model.traits().offers:
+        schedule = cast("Scores", parts.model).schedule
         most, least = range_of(schedule)
         count = f" in {_count(schedule.count, 'level')}" if schedule.conditioning == "sigma" else ""
         lines.append(("noise", f"{schedule.component_name}: {most:.4g} to {least:.4g}{count}"))

@@ -205,7 +205,7 @@ def test_labelled_is_the_network_with_its_labels_and_noise():
     at = torch.tensor(0.5)
     assert torch.equal(labelled.score(x, at), network.score(x, at, LABELS))
     assert labelled.schedule is network.schedule
-    assert torch.equal(labelled.levels, network.levels)
+    assert torch.equal(labelled.prior_mean(), network.prior_mean())
 
 
 def test_a_mixture_has_no_labels():

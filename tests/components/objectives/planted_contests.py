@@ -23,8 +23,8 @@ BUGS = [
         "one length for both players where gradients are clipped",
         "contests",
         "engine/stage.py",
-        "self._gradient_norm(player) if self._rivals else self._norm",
-        "self._norm",
+        "self._norm_of(player) if self._rivals else norm",
+        "norm",
     ),
     Planted(
         "the generator helps the model",

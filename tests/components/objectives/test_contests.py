@@ -460,8 +460,9 @@ def test_every_player_follows_its_own_loss_alone(objective, clip):
         assert clip is None or length > clip
     before = [p.detach().clone() for p in (*others, *rivals)]
     stage.differentiate(loss)
-    history.add(1, *stage.numbers(loss, StepContext(generator(0), parts.extras, 1)))
-    stage.update(1)
+    norm = stage.gradient_norm()
+    history.add(1, *stage.numbers(loss, StepContext(generator(0), parts.extras, 1), norm))
+    stage.update(1, norm)
     moved = 0
     for p, old, slope in zip((*others, *rivals), before, wanted, strict=True):
         torch.testing.assert_close(p.detach(), old if slope is None else old - 0.1 * slope, rtol=1e-12, atol=1e-12)

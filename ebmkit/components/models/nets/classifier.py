@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Protocol
 
 from torch import Tensor, nn
 
 from ebmkit.maths.dense import Dense
-
-
-class Classifying(Protocol):
-    """A module that offers `logits`."""
-
-    def logits(self, x: Tensor) -> Tensor: ...
 
 
 class ClassifierEnergy(nn.Module):

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from ebmkit.contracts.abilities import Scores
 from ebmkit.contracts.kinds import Schedule
 from ebmkit.contracts.modules.live import LiveModule
 from ebmkit.contracts.setting import Setting
@@ -91,17 +92,19 @@ def score_of_energy(module: nn.Module, x: Tensor, level: Level, labels: Tensor |
     return -gradient
 
 
-class Labelled(Conditional):
+class Labelled(nn.Module):
     """A network with fixed labels of its states, for chains, which do not pass labels."""
 
-    def __init__(self, module: Conditional, labels: Tensor) -> None:
-        super().__init__(module.schedule)
+    def __init__(self, module: Scores, labels: Tensor) -> None:
+        super().__init__()
         self.module = module
-        self.levels = module.levels
+        self.schedule = module.schedule
         self.labels = labels
 
     def score(self, x: Tensor, level: Level, labels: Tensor | None = None) -> Tensor:
+        """The score, given the labels that are fixed here."""
         return self.module.score(x, level, self.labels)
 
     def prior_mean(self) -> Tensor | float:
+        """As without labels."""
         return self.module.prior_mean()

@@ -5,26 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from math import prod
-from typing import Protocol, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
+from ebmkit.contracts.abilities import Statistics
 from ebmkit.contracts.modules.live import LiveModule
 from ebmkit.contracts.setting import Setting
 
 #: Number of data points whose statistics are computed at a time.
 BLOCK = 1 << 12
-
-
-class HasStatistics(Protocol):
-    """A module that offers `statistics`: `E(x) = -theta . T(x)` with `theta` its only parameter."""
-
-    theta: nn.Parameter
-
-    def statistics(self, x: Tensor) -> Tensor: ...
-    def statistic_gradients(self, x: Tensor) -> Tensor: ...
-    def statistic_laplacians(self, x: Tensor) -> Tensor: ...
 
 
 class ExponentialFamilyEnergy(nn.Module):
@@ -117,7 +108,7 @@ class ClosedForm(LiveModule):
     def prepare(self, setting: Setting) -> None:
         """Solve `A theta = -b` in float64, where `A = E[dT dT']` and `b = E[lap T]`."""
         assert self._data is not None
-        module = cast("HasStatistics", copy.deepcopy(setting.model).to("cpu", torch.float64))
+        module = cast("Statistics", copy.deepcopy(setting.model).to("cpu", torch.float64))
         count = len(module.theta)
         a, b = torch.zeros(count, count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
         for block in torch.split(self._data, BLOCK):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import NamedTuple, cast
 
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.energy import Energy
+from ebmkit.contracts.abilities import LogZ
 from ebmkit.maths.enumeration import ENUMERABLE, log_weights
 from ebmkit.maths.quadrature import Grid, log_sum
 
@@ -55,7 +55,7 @@ def normaliser(model: nn.Module, batch: Tensor, box: Box | None) -> Normaliser:
         return Normaliser(log_weights(model, event, Energy(model).unit_values, batch).logsumexp(0))
     # A mixture is a module with `log_z` that is correct for normalised components only.
     if hasattr(model, "log_z") and getattr(model, "normalised", True):
-        log_z = cast("Callable[[], Tensor]", model.log_z)()
+        log_z = cast("LogZ", model).log_z()
         if log_z.requires_grad or box is None:
             return Normaliser(log_z)
     if box is None:
