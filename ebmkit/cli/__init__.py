@@ -115,8 +115,8 @@ class Verbs(click.Group):
             import traceback
 
             traceback.print_exc()
-            for mistake in mistakes:
-                if mistake.__cause__ is not None:
+            for mistake in mistakes:  # each of several has its own traceback
+                if mistake.__cause__ is not None and mistake is not sys.exc_info()[1]:
                     traceback.print_exception(mistake)
         context.exit(status)
 

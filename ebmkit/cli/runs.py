@@ -20,6 +20,9 @@ from ebmkit.storage.run_lock import is_locked
 if TYPE_CHECKING:
     from rich.table import Table
 
+#: Where runs are written by default. Before the first run there is no such folder.
+RUNS = "runs"
+
 #: Colours of statuses on a terminal.
 STYLES = {
     "finished": "green",
@@ -36,11 +39,13 @@ STYLES = {
 
 
 @click.command("runs")
-@click.argument("runs_dir", type=click.Path(path_type=Path), default="runs")
+@click.argument("runs_dir", type=click.Path(path_type=Path), default=RUNS)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @error_options
 def command(runs_dir: Path, as_json: bool) -> None:
     """List the runs in RUNS_DIR (`runs` by default), the newest last: status, steps, results, age."""
+    if not runs_dir.is_dir() and runs_dir != Path(RUNS):
+        raise click.UsageError(f"there is no folder {runs_dir}")
     rows = [_row(path.parent) for path in sorted(runs_dir.glob("**/run.json"))]
     rows.sort(key=lambda row: str(row["started"]))
     if as_json:

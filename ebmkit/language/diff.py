@@ -37,15 +37,31 @@ class Difference:
 
 
 def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Difference]:
-    """All leaves that differ. Lists of equal length are compared entry by entry."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in [*before, *(key for key in after if key not in before)]:
-            yield from differences(before.get(key, ABSENT), after.get(key, ABSENT), (*path, key))
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for position, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from differences(one, other, (*path, position))
-    elif before != after:
-        yield Difference(path, before, after)
+    """All leaves that differ, also those of a mapping that only one tree has. Lists of equal length, and lists of
+    mappings, are compared entry by entry."""
+    one, other = _branches(before, after), _branches(after, before)
+    if one is None and other is None:
+        if before != after:
+            yield Difference(path, before, after)
+        return
+    if one is None or other is None:
+        if before not in (None, ABSENT) and after not in (None, ABSENT):  # a value in place of a mapping
+            yield Difference(path, before if one is None else ABSENT, after if other is None else ABSENT)
+        one, other = one or {}, other or {}
+    for key in [*one, *(key for key in other if key not in one)]:
+        yield from differences(one.get(key, ABSENT), other.get(key, ABSENT), (*path, key))
+
+
+def _branches(value: Any, counterpart: Any) -> dict[Any, Any] | None:
+    """The entries below a value, or None for a leaf: an empty mapping, or a list that is shown whole."""
+    if isinstance(value, dict):
+        return value if value or isinstance(counterpart, dict) else None
+    if isinstance(value, list):
+        others = counterpart if isinstance(counterpart, list) else None
+        alike = others is not None and len(value) == len(others)
+        if alike or any(isinstance(entry, dict) for entry in [*value, *(others or ())]):
+            return dict(enumerate(value))
+    return None
 
 
 def _short(value: Any) -> str:

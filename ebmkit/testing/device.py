@@ -68,7 +68,7 @@ class Seen:
         """Raise if there are more than `beyond`, with their number and the first of them."""
         require(
             len(self.host_syncs) <= beyond,
-            f"the host synchronises {len(self.host_syncs)} times, first for {''.join(self.host_syncs[:1])}",
+            f"{len(self.host_syncs)} host synchronisations, the first for {''.join(self.host_syncs[:1])}",
         )
 
 

@@ -101,6 +101,19 @@ class Report:
     broken: dict[str, str]
     inapplicable: dict[str, str]
 
+    def __str__(self) -> str:
+        counted = [f"{_count(len(self.obeyed))} obeyed"]
+        if self.broken:
+            counted.append(f"{len(self.broken)} broken")
+        if self.inapplicable:
+            counted.append(f"{len(self.inapplicable)} not applicable")
+        details = [*self.broken.values(), *(f"{name}: {reason}" for name, reason in self.inapplicable.items())]
+        return "\n  ".join([", ".join(counted) + (":" if details else ""), *details])
+
+
+def _count(laws: int) -> str:
+    return f"{laws} law" + ("" if laws == 1 else "s")
+
 
 def examine(component: Component | type[Component], *, partners: Iterable[Model] = ()) -> Report:
     """Test a component against every law of its kind, and report the results. For `partners` see `trials`."""

@@ -73,6 +73,17 @@ def test_runs_knows_a_killed_run_and_a_damaged_one(copied):
     assert "no runs in" in invoke("runs", finished / "samples").stdout
 
 
+def test_runs_of_a_folder_that_does_not_exist(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (("runs", "nope"), ("runs", "nope", "--json")):
+        result = invoke(*words)
+        assert result.exit_code == 2
+        assert "there is no folder nope" in result.stderr
+    before_the_first_run = invoke("runs")
+    assert before_the_first_run.exit_code == 0
+    assert "no runs in runs; 'ebmkit run quickstart' makes one" in before_the_first_run.stdout
+
+
 def test_resume_goes_on_and_says_when_there_is_nothing_to_do(copied):
     finished, paused = copied
     result = invoke("resume", paused, "--json")

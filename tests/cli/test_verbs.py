@@ -90,6 +90,17 @@ def test_a_traceback_is_shown_only_when_asked_for(wrong):
     assert "Traceback" in done.stderr
 
 
+def test_a_traceback_is_shown_once(tmp_path):
+    (tmp_path / "broken.py").write_text("raise OSError('no luck')")
+    program = (
+        "from ebmkit.cli import main; import sys; "
+        f"sys.argv = ['ebmkit', 'list', '--plugin', {str(tmp_path / 'broken.py')!r}, '--debug']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("\nOSError: no luck") == 1, done.stderr
+
+
 def test_resolve_writes_every_default_and_its_origin():
     shown = ebmkit("resolve", "quickstart", "--set", "seed=5").stdout
     assert "--set[1]:1:6" in shown

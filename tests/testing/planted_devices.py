@@ -14,6 +14,8 @@ SIZE = torch.tensor(0.01)
 class Drift(Sampler):
     """Langevin dynamics; a planted sampler overrides one place of it."""
 
+    traces = frozenset({"energy", "gradient_norm"})
+
     steps: ClassVar[int] = 3
 
     def init(self, energy, x, rng):

@@ -53,7 +53,8 @@ def keeps_shape_and_dtype(sampler: Sampler, case: Case) -> None:
 
 
 def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
-    """The information of a step has one entry per chain, acceptances are probabilities, and `traces` names it all."""
+    """The information of a step has one entry per chain, acceptances are probabilities, and `traces` names exactly
+    what is reported."""
     module, x = _setting(sampler, case)
     chain = _run(sampler, module, x)
     shapes = {"energy": x.shape[:1], "gradient": x.shape, "acceptance": x.shape[:1], "divergence": x.shape[:1]}
@@ -66,8 +67,10 @@ def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
         require(bool(((acceptance >= 0) & (acceptance <= 1)).all()), f"acceptances are {acceptance.tolist()}")
     if (divergence := chain.last.divergence) is not None:
         require(bool(((divergence == 0) | (divergence == 1)).all()), f"divergences are {divergence.tolist()}")
-    beyond = set(chain.traces) - sampler.traits().traces
-    require(not beyond, f"its steps report {', '.join(beyond)}, which `traces` does not name")
+    reported, named = set(chain.traces), sampler.traits().traces
+    beyond, lacking = ", ".join(sorted(reported - named)), ", ".join(sorted(named - reported))
+    require(not beyond, f"its steps report {beyond}, which `traces` does not name")
+    require(not lacking, f"`traces` names {lacking}, which its steps do not report")
 
 
 def is_deterministic(sampler: Sampler, case: Case) -> None:
@@ -137,13 +140,14 @@ def builds_no_graph(sampler: Sampler, case: Case) -> None:
 
 
 def keeps_the_target(sampler: Sampler, case: Case) -> None:
-    """Chains started at exact draws of a model keep its distribution, by waves and energies, at a rate of 1e-6.
+    """Chains started at exact draws of a model keep its distribution, tested with characteristic functions and energies
+    at a false-alarm rate of 1e-6.
 
     Samplers that can reject are exact, and so are those that follow neither a gradient nor a score. Others may be
-    biased by their step size, by up to 5 % of the amplitude of a wave.
+    biased by their step size, by up to 5 % of the amplitude of a characteristic function.
     """
     if sampler.inner():
-        raise Inapplicable("its replicas at other temperatures do not start from their own distribution")
+        raise Inapplicable("its replicas do not start from their own target distribution")
     model, event = model_for(sampler, case.event, case.partners)
     module = build(model, event)
     chain = _run(sampler, module, _exact_draws(model, module, event, 5))
@@ -186,7 +190,7 @@ def _exact_draws(model: Model, module: Any, event: Event, seed: int) -> Tensor:
         draws: Tensor = module.sample_exact(DRAWS, generator(seed))
         return draws
     if model.traits().space not in VALUES:
-        raise Inapplicable(f"model '{model.component_name}', which it was tested on, has no exact draws")
+        raise Inapplicable(f"the test model '{model.component_name}' has no exact sampler")
     every = enumerated(lambda x: -module(x), event, VALUES[model.traits().space])
     return every.x[torch.multinomial(every.weights, DRAWS, replacement=True, generator=generator(seed))]
 

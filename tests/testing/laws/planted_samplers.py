@@ -29,6 +29,11 @@ class Unannounced(Drift):
     traces = frozenset({"energy"})
 
 
+@component("announced_only")
+class AnnouncedOnly(Drift):
+    traces = frozenset({"energy", "gradient_norm", "acceptance"})
+
+
 @component("own_seeds")
 class OwnSeeds(Drift):
     seeds = itertools.count()
@@ -131,6 +136,7 @@ PLANTED = [
     (laws.keeps_shape_and_dtype, Single()),
     (laws.reports_what_a_step_saw, Summary()),
     (laws.reports_what_a_step_saw, Unannounced()),
+    (laws.reports_what_a_step_saw, AnnouncedOnly()),
     (laws.is_deterministic, OwnSeeds()),
     (laws.uses_no_global_randomness, GlobalNoise()),
     (laws.leaves_its_start_alone, InPlace()),

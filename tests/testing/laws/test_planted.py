@@ -4,7 +4,7 @@ import pytest
 
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.kinds import KINDS
-from ebmkit.testing import Broken, Inapplicable, Trial, check_component, examine, laws_of
+from ebmkit.testing import Broken, Inapplicable, Report, Trial, check_component, examine, laws_of
 from ebmkit.testing.case import cases_of
 from tests.testing.laws import (
     planted_bregman,
@@ -55,6 +55,13 @@ def test_a_component_is_examined_before_all_laws_of_its_kind():
     with pytest.raises(Broken, match="sampler 'item' breaks 'runs_on_the_device'"):
         check_component(Item())
     assert check_component(Langevin(steps=3)).broken == {}
+    assert str(report).startswith(f"{len(report.obeyed)} laws obeyed, 1 broken")
+    assert report.broken["runs_on_the_device"] in str(report)
+
+
+def test_a_report_counts_laws_and_gives_reasons():
+    assert str(Report(["one"], {}, {})) == "1 law obeyed"
+    assert str(Report(["one", "two"], {}, {"third": "no GPU"})) == "2 laws obeyed, 1 not applicable:\n  third: no GPU"
 
 
 def test_of_few_cases_another_comes_first_for_another_law():
