@@ -148,6 +148,7 @@ PLANTED = [
     (laws.keeps_the_target, TooHot()),
     (laws.keeps_the_target, ClaimsToBeExact()),
     (laws.keeps_the_target, Lukewarm()),
+    (laws.keeps_the_target_when_heated, Lukewarm()),
     (laws.chains_are_independent, MovesItsNeighbours()),
     (laws.runs_on_the_device, Item()),
 ]
