@@ -177,7 +177,7 @@ def page(rows: list[Row]) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """In Markdown; what begins with a digit stands at the right."""
+    """In Markdown; columns of numbers are right-aligned."""
     names, cells = list(head), [[cell.replace("|", "\\|") for cell in row] for row in rows]
     sides = ["---:" if all(row[k][:1].isdigit() for row in cells) else "---" for k in range(len(names))]
     return "\n".join(f"| {' | '.join(line)} |" for line in [names, sides, *cells])
@@ -235,8 +235,9 @@ def contrast(rows: list[Row], costs: list[Row]) -> Iterator[str]:
     yield "## Five ways to contrast"
     yield (
         "Table 3.1 of Xu's thesis with measured columns: two moons, seed 0, without a running mean of the weights. A "
-        "method normalises itself if it learns log Z; beside what it learnt stands log Z by quadrature. A step is CPU "
-        f"time: {LONGER} steps less {BRIEF}, divided. KL is after as many steps as each spec has."
+        "method normalises itself if it learns log Z; its value is compared with log Z by quadrature. A step is CPU "
+        f"time: the difference between {LONGER} and {BRIEF} steps, per step. KL is measured after the steps of each "
+        "spec."
     )
     lines = []
     for name, adversarial in CONTRASTED.items():
@@ -260,7 +261,7 @@ def contrast(rows: list[Row], costs: list[Row]) -> Iterator[str]:
                 f"{results['kl_divergence']:.3f}",
             ]
         )
-    yield table(["objective", "adversarial", "log Z learnt", "log Z", "ms a step", "KL"], lines)
+    yield table(["objective", "adversarial", "learned log Z", "log Z", "ms per step", "KL"], lines)
 
 
 def scores(rows: list[Row]) -> Iterator[str]:

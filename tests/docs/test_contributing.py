@@ -38,6 +38,16 @@ def test_the_first_component_runs_as_written(tmp_path, monkeypatch):
     torch.testing.assert_close(x.T.cov(), torch.tensor([[2.0, 0.9], [0.9, 1.0]]).double(), atol=0.12, rtol=0)
 
 
+def test_the_first_component_obeys_the_laws_and_the_command_prints_it(tmp_path):
+    (code,) = blocks(CONTRIBUTING, "python")
+    (tmp_path / "first_sampler.py").write_text(code)
+    (command,) = re.findall(r"^    (python -c .*check_component.*)$", CONTRIBUTING, re.MULTILINE)
+    arguments = [sys.executable, *shlex.split(command)[1:]]
+    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"\d+ laws obeyed", done.stdout), done.stdout
+
+
 def lines_of(paths):
     return sum(len((ROOT / path).read_text().splitlines()) for path in paths)
 

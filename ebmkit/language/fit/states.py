@@ -42,7 +42,12 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             other_label=data.traits().space,
         )
     if not data and fixed is None:
-        yield SectionMissing(f"{label_of(model)} takes its shape from data, but there is no 'data:'", here("model"))
+        own = "." in here.registry.name_of(type(model))  # its author may have forgotten something
+        yield SectionMissing(
+            f"{label_of(model)} takes its shape from data, but there is no 'data:'",
+            here("model"),
+            help="a model with a fixed shape returns it from event()" if own else "",
+        )
 
 
 def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:

@@ -151,3 +151,18 @@ def test_an_inner_model_that_lacks_what_it_offers_is_named(mistakes, tmp_path, s
     plan = load_spec({"ebmkit": 1, "samples": 10, **sections}, plugins=mistakes.plugins)
     with pytest.raises(ComponentFailed, match=r"model 'mine\.empty': it offers 'log_z', but its module has no log_z"):
         run(plan, runs_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "help"), [("shapes.shapeless", "a model with a fixed shape returns it from event()"), ("mlp", "")]
+)
+def test_a_plugin_model_without_a_shape_is_told_how_to_have_one(model, help, tmp_path):
+    mine = tmp_path / "shapes.py"
+    mine.write_text(
+        "from ebmkit.api import Model, component\n\n\n"
+        "@component('shapeless')\nclass Shapeless(Model):\n    def build(self, event):\n        raise OSError\n"
+    )
+    with pytest.raises(Mistakes) as caught:
+        load_spec({"ebmkit": 1, "model": model, "sampler": "langevin"}, plugins=[str(mine)])
+    (mistake,) = caught.value.mistakes
+    assert (mistake.code, mistake.help) == ("E205", help)
