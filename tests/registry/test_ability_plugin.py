@@ -85,19 +85,19 @@ def test_it_trains(tmp_path):
     assert record.results["p(x0=1&x1=0)_exact"] == pytest.approx(0.096, abs=0.03)
 
 
-@pytest.mark.parametrize("sampler", [BlockGibbs(steps=40), ParallelTempering(sampler=BlockGibbs(steps=2), steps=30)])
+@pytest.mark.parametrize("sampler", [BlockGibbs(steps=20), ParallelTempering(sampler=BlockGibbs(steps=2), steps=12)])
 def test_it_is_right_by_enumeration(sampler):
     module, _, p = machine()
-    assert chi_square(frequencies(sampler, module, 20_000, 1), p) > 1e-6
+    assert chi_square(frequencies(sampler, module, 8_000, 1), p) > 1e-6
 
 
 def hot_frequencies(module, temperature, seed):
     """How often block Gibbs chains on `E / T` end in each state."""
     rng = torch.Generator().manual_seed(seed)
-    x = torch.bernoulli(torch.full((20_000, VISIBLE), 0.5, dtype=torch.float64), generator=rng)
+    x = torch.bernoulli(torch.full((8_000, VISIBLE), 0.5, dtype=torch.float64), generator=rng)
     hot = Energy(module).at(torch.full((len(x),), temperature, dtype=torch.float64))
     state = BlockGibbs().init(hot, x, rng)
-    for _ in range(40):
+    for _ in range(20):
         state, _ = BlockGibbs().step(hot, state, rng)
     return counted(state.x)
 
