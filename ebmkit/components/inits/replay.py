@@ -39,7 +39,7 @@ class Replay(Init):
     restart: Init = NoiseStart()
 
     def __post_init__(self) -> None:
-        if self.restart is not None and self.restart.capacity() is not None:  # None while a part it names is wrong
+        if self.restart.capacity() is not None:
             raise ValueError("'restart' itself keeps chains: give an init that does not, such as 'noise' or 'data'")
 
     def capacity(self) -> int:
