@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -59,6 +60,12 @@ def _leave(number: int, frame: object) -> None:
 class Verbs(click.Group):
     """Imports a verb's file when the verb is used, and shows errors in the requested format."""
 
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a file name that is not UTF-8 is shown, not an error
+                stream.reconfigure(errors="backslashreplace")
+        return super().main(*arguments, **options)
+
     def list_commands(self, context: click.Context) -> list[str]:
         return [verb for verbs in VERBS.values() for verb in verbs]
 
@@ -94,6 +101,13 @@ class Verbs(click.Group):
         except _kinds_of_mistakes() as error:  # evaluated when something is raised: `--help` does not import them
             mistakes = getattr(error, "mistakes", [error])
             return self._fail(context, mistakes, error.exit_status)
+        except click.UsageError as error:
+            from ebmkit.errors.printable import printable
+
+            shown = printable(words := error.format_message())  # it may quote an untrusted file or its name
+            if shown == words:
+                raise
+            raise click.UsageError(shown, error.ctx) from error
         except KeyboardInterrupt as error:  # click would exit with 1
             number = getattr(error, "number", signal.SIGINT)
             click.echo("interrupted" if number == signal.SIGINT else "terminated", err=True)

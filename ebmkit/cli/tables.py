@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ebmkit.errors.printable import printable
+
 
 def plain_table(headings: Sequence[str]) -> Table:
     """A table without lines. A cell that is too wide is wrapped, never truncated."""
@@ -35,5 +37,4 @@ def print_table(build: Callable[[bool], Table]) -> None:
 
 def cell(text: str, style: str = "") -> Text:
     """The text without characters that could control the terminal, since run folders are untrusted."""
-    shown = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
-    return Text(shown, style)
+    return Text(printable(text), style)

@@ -20,6 +20,7 @@ from rich.text import Text
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.telling.progress import Position
+from ebmkit.errors.printable import printable
 
 
 class Watch:
@@ -40,7 +41,7 @@ class Watch:
         self._folder = folder
 
     def say(self, line: str) -> None:
-        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
     def follow(self, what: str, steps: int, position: Position) -> None:
         if self.console.is_terminal:
@@ -52,13 +53,13 @@ class Watch:
 
     def wait(self, for_what: str) -> None:
         if self.console.is_terminal:
-            self._show(Status(for_what, console=self.console))
+            self._show(Status(Text(printable(for_what)), console=self.console))
         else:
             self.say(for_what)
 
     def leave(self, line: str) -> None:
         self._show(None)
-        click.echo(line, err=True)  # also with --quiet
+        click.echo(printable(line), err=True)  # also with --quiet
 
     def finished(self, record: Record) -> None:
         self._show(None)
@@ -73,7 +74,7 @@ class Watch:
         if self.as_json:
             click.echo(json.dumps(as_object(record)))
         elif self.quiet:
-            click.echo(record.folder)
+            click.echo(os.fsencode(record.folder))  # for programs: the exact bytes of the name
 
     def _show(self, live: Bar | Status | None) -> None:
         if self._live:
@@ -146,7 +147,7 @@ def results_table(record: Record, *, ascii_only: bool) -> Table:
             for claim in record.plan.spec.expect
             if claim.metric == name
         )
-        table.add_row(name, f"{value:.5g}", *([verdicts] if record.plan.spec.expect else []))
+        table.add_row(Text(printable(name)), f"{value:.5g}", *([verdicts] if record.plan.spec.expect else []))
     return table
 
 

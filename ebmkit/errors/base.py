@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from ebmkit.errors.printable import printable
 from ebmkit.errors.source import Place
 
 #: Maximum length of a message in characters; longer ones are cut in the middle.
@@ -43,7 +44,7 @@ def _presentable(words: str) -> str:
     """Text that quotes an untrusted file must not flood the terminal or control it."""
     if len(words) > LONGEST:
         words = f"{words[: LONGEST - 100]} ... {words[-100:]}"
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in words)
+    return printable(words)
 
 
 class Mistakes(Exception):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ebmkit.errors.base import MOST, EbmkitError
+from ebmkit.errors.printable import printable
 from ebmkit.errors.source import Place
 
 _RED, _BLUE, _BOLD, _RESET = "\x1b[1;31m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
@@ -38,7 +39,7 @@ def _lines(mistake: EbmkitError, paint: Callable[[str, str], str]) -> Iterable[s
         yield from _excerpt(mistake.other, mistake.other_label, ":::", "-", width, paint)
     notes = [mistake.help] if mistake.place else [mistake.label, mistake.help]
     for note in filter(None, notes):
-        yield " " * width + paint(_BLUE, " = ") + paint(_BOLD, "help: ") + note
+        yield " " * width + paint(_BLUE, " = ") + paint(_BOLD, "help: ") + note.replace("\n", "\n    ")
 
 
 def _excerpt(
@@ -53,9 +54,13 @@ def _excerpt(
         cut = max(0, start - _WIDEST // 2)
         line, start = "..." + line[cut : cut + _WIDEST], start - cut + 3
     bar = paint(_BLUE, "|")
-    pad = "".join("\t" if letter == "\t" else " " * _columns(letter) for letter in line[:start])
-    marks = mark * max(1, sum(_columns(letter) for letter in line[start : start + length]))
-    yield paint(_BLUE, f"{place.line:>{width}} ") + bar + f" {_printable(line)}"
+    # An untrusted file must not control the terminal. Escapes are longer than what they stand for.
+    before, marked, rest = (
+        printable(part, "\t") for part in (line[:start], line[start : start + length], line[start + length :])
+    )
+    pad = "".join("\t" if letter == "\t" else " " * _columns(letter) for letter in before)
+    marks, label = mark * max(1, sum(_columns(letter) for letter in marked)), printable(label, "")
+    yield paint(_BLUE, f"{place.line:>{width}} ") + bar + f" {before}{marked}{rest}"
     yield " " * width + f" {bar} {pad}" + paint(_RED if mark == "^" else _BLUE, f"{marks} {label}".rstrip())
 
 
@@ -64,11 +69,6 @@ def _columns(letter: str) -> int:
     if unicodedata.combining(letter):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
-def _printable(line: str) -> str:
-    """Replace control characters, so that an untrusted file cannot control the terminal."""
-    return "".join(letter if letter == "\t" or letter.isprintable() else "\ufffd" for letter in line)
 
 
 def _json(mistakes: Sequence[EbmkitError], colour: bool) -> str:
@@ -101,7 +101,7 @@ def _github(mistakes: Sequence[EbmkitError], colour: bool) -> str:
 
     def line(mistake: EbmkitError) -> str:
         place = mistake.place
-        file = escape(place.source.name).replace(":", "%3A").replace(",", "%2C") if place else ""
+        file = escape(printable(place.source.name, "")).replace(":", "%3A").replace(",", "%2C") if place else ""
         where = f" file={file},line={place.line},col={place.column}," if place else " "
         words = " ".join(filter(None, [mistake.message, f"({mistake.label})" if mistake.label else "", mistake.help]))
         return f"::error{where}title={mistake.code}::{escape(words)}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from ebmkit.errors.printable import printable
+
 #: Line endings of YAML 1.2; the parser counts lines by the same rule.
 _LINE_END = re.compile("\r\n?|\n")
 
@@ -45,4 +47,4 @@ class Place:
     length: int = 1
 
     def __str__(self) -> str:
-        return f"{self.source.name}:{self.line}:{self.column}"
+        return f"{printable(self.source.name, '')}:{self.line}:{self.column}"

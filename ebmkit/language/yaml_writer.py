@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ebmkit.errors.printable import printable
 from ebmkit.language.text import plain_scalar
 
 _PLAIN = re.compile(r"[A-Za-z_$/][A-Za-z0-9_./$-]*\Z")
@@ -15,7 +16,7 @@ _PLAIN = re.compile(r"[A-Za-z_$/][A-Za-z0-9_./$-]*\Z")
 def yaml_text(tree: Mapping[str, Any], comments: Mapping[tuple[str | int, ...], str]) -> str:
     """YAML text. `comments` maps the path of a value to the comment after it."""
     # Comments contain file names, which may contain any character.
-    harmless = {path: "".join(c if c.isprintable() else "?" for c in words) for path, words in comments.items()}
+    harmless = {path: printable(words, "") for path, words in comments.items()}
     lines = list(_mapping(tree, (), harmless, ""))
     width = min(max((len(text) for text, comment in lines if comment), default=0), 60)
     return "".join(f"{text:<{width}}  # {comment}\n" if comment else f"{text}\n" for text, comment in lines)

@@ -134,4 +134,4 @@ def test_what_strangers_wrote_steers_no_terminal(runs, tmp_path):
     for words in (("runs",), ("diff", *runs)):
         text = "\n".join(piped(*words))
         assert "\x1b" not in text
-        assert "?[2J[bold]x" in text
+        assert "\\x1b[2J[bold]x" in text
