@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from ebmkit.cli.common import change_options, error_options, load_plan, plugin_option, run_folder
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.run import carry_out, runs_dir_option
+from ebmkit.cli.sample_options import (
+    CHAINS,
+    FLAT,
+    Asked,
+    check_changes,
+    check_files,
+    check_fit,
+    check_label,
+    check_options,
+)
 from ebmkit.errors.source import Source
 
 if TYPE_CHECKING:
@@ -21,26 +30,6 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.run_view import RunView
     from ebmkit.language.plan import Plan
-
-#: Formats of flat samples, and the format of arviz, which keeps chains separate.
-FLAT, CHAINS = (".npy", ".npz", ".csv", ".safetensors"), ".json"
-SUFFIXES = (*FLAT, CHAINS)
-#: Sections that define how samples are drawn but not what was trained.
-DRAWING = ("sampler", "init", "chains", "samples")
-
-
-class Asked(NamedTuple):
-    """Options of conditional sampling and of denoising."""
-
-    label: int | None
-    inpaint: Path | None
-    denoise: Path | None
-    sigma: float | None
-
-    def options(self) -> list[str]:
-        """The names of those that were given."""
-        names = ("--condition", "--inpaint", "--denoise", "--sigma")
-        return [name for name, value in zip(names, self, strict=True) if value is not None]
 
 
 @click.command("sample")
@@ -96,15 +85,15 @@ def command(
     """
     refuse_several_processes()
     asked = Asked(label, inpaint, denoise, sigma)
-    _check_files(out, plot, force)
-    _check_options(asked, out, count, seed)
+    check_files(out, plot, force)
+    check_options(asked, out, count, seed)
     folder = run_folder(Path(target)) if Path(target).is_dir() else None
     if folder and out is None:
         raise click.UsageError(f"{folder} is a finished run: give a file for its samples with --out")
     changes = {"-n": ("samples", count), "--seed": ("seed", seed)} if out is None else {}
     flags = [Source(flag, f"{key}={value}") for flag, (key, value) in changes.items() if value is not None]
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, [*sets, *flags], unsets, plugins)
-    experiment = _check_changes(folder, plan, plugins) if folder and (sets or unsets) else None
+    experiment = check_changes(folder, plan, plugins) if folder and (sets or unsets) else None
     if not folder and plan.spec.train:
         raise click.UsageError(f"{target} must be trained first: 'ebmkit run {target}', then sample its run folder")
     if out is None:
@@ -115,70 +104,11 @@ def command(
             f"{out} is the format for long chains, but {target} has no 'chains:', so every sample is the end of a "
             "separate chain; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
         )
-    _check_fit(target, plan, asked)
+    check_fit(target, plan, asked)
     _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
 
 
 def _nothing(line: str, *, err: bool = False) -> None: ...
-
-
-def _check_files(out: Path | None, plot: Path | None, force: bool) -> None:
-    if out and out.suffix not in SUFFIXES:
-        raise click.BadParameter(f"'{out.name}' must end in one of {', '.join(SUFFIXES)}", param_hint="--out")
-    if plot and plot.suffix != ".png":
-        raise click.BadParameter(f"'{plot.name}' must end in .png", param_hint="--plot")
-    if plot and not out:
-        raise click.UsageError("--plot goes with --out; a run draws plots/summary.png by itself")
-    for path in (out, plot):
-        if path and path.exists() and not force:
-            raise click.UsageError(f"{path} exists; --force overwrites it")
-
-
-def _check_options(asked: Asked, out: Path | None, count: int | None, seed: int | None) -> None:
-    """Check that the options can be combined."""
-    if out is None and (options := asked.options()):
-        raise click.UsageError(f"{options[0]} needs --out, the file for the result")
-    if asked.inpaint and asked.denoise:
-        raise click.UsageError("--inpaint and --denoise cannot be combined")
-    if (asked.denoise is None) != (asked.sigma is None):
-        raise click.UsageError(
-            "--denoise and --sigma must be given together: --sigma is the noise's standard deviation"
-        )
-    if asked.sigma is not None and not 0 < asked.sigma < inf:
-        raise click.BadParameter(f"{asked.sigma} is not a positive number", param_hint="--sigma")
-    if asked.denoise:
-        for name, value in (("-n", count), ("--seed", seed)):
-            if value is not None:
-                raise click.UsageError(f"{name} applies to samples, but --denoise draws none")
-        if out and out.suffix == CHAINS:
-            raise click.UsageError(f"{out} is the format for long chains, but --denoise runs none; write to a .npz")
-
-
-def _check_fit(target: str, plan: Plan, asked: Asked) -> None:
-    """Check that model and sampler support the options."""
-    model, sampler = plan.spec.model, plan.chain_sampler
-    if asked.label is not None:
-        if not model.traits().labelled:
-            raise click.UsageError(
-                f"--condition: model '{model.component_name}' of {target} takes no labels; use one with 'classes'"
-            )
-        classes = getattr(model, "classes", None)
-        if asked.label < 0 or (classes is not None and asked.label >= classes):
-            known = f"0 to {classes - 1}" if classes else "0 and above"
-            raise click.BadParameter(f"there is no label {asked.label}: labels are {known}", param_hint="--condition")
-    if asked.inpaint and model.traits().labelled and asked.label is None:
-        raise click.UsageError(f"--inpaint: model '{model.component_name}' takes labels; give one with --condition")
-    if asked.inpaint and not (sampler and sampler.traits().from_noise):
-        with_it = f"sampler '{sampler.component_name}' of {target} does not" if sampler else f"{target} has no sampler"
-        raise click.UsageError(
-            f"--inpaint needs a sampler that goes once from noise to samples, as 'annealed_langevin' and 'reverse_sde' "
-            f"do, but {with_it}"
-        )
-    if asked.denoise:
-        if model.traits().space != "real" or not model.traits().offers & {"gradient", "score"}:
-            raise click.UsageError(f"--denoise needs a score, but model '{model.component_name}' of {target} has none")
-        if model.traits().labelled and asked.label is None:
-            raise click.UsageError(f"--denoise: model '{model.component_name}' takes labels; give one with --condition")
 
 
 def _write(
@@ -215,31 +145,11 @@ def _write(
             count = count or len(given.known)
         count = count or plan.spec.samples
         view = view_of(plan, folder, samples=count, seed=seed, condition=given, experiment=experiment, say=tell)
-        _check_label(view, asked.label)
+        check_label(view, asked.label)
         x = view.samples(count)
         known, mask = given.known, given.mask
         picture = partial(_summary, view) if known is None else partial(_pairs, view, known, mask, x)
         _keep(view, x, f"{count:,} samples", out, plot, picture, say)
-
-
-def _check_changes(folder: Path, plan: Plan, plugins: tuple[str, ...]) -> str:
-    """For a run, only the way samples are drawn may change. Returns the hash of the plan as it was run."""
-    as_run = load_plan(str(folder / "resolved.yaml"), [], (), plugins)
-    kept = [key for key in {**plan.resolved, **as_run.resolved} if key not in DRAWING]
-    if changed := [key for key in kept if plan.resolved.get(key) != as_run.resolved.get(key)]:
-        raise click.UsageError(
-            f"{folder} was run with another '{changed[0]}'; for a run, --set and --unset may only change "
-            f"{', '.join(DRAWING)}"
-        )
-    return as_run.hash
-
-
-def _check_label(view: RunView, label: int | None) -> None:
-    """Check that some training point has the label: the network has not learned others."""
-    known = view.parts.train_labels
-    if label is not None and known is not None and not bool((known == label).any()):
-        there = ", ".join(map(str, sorted(set(known.tolist()))[:20]))
-        raise click.BadParameter(f"no training point has label {label}; labels are {there}", param_hint="--condition")
 
 
 def _keep(
