@@ -11,13 +11,14 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.traits import MetricTraits
+from ebmkit.maths.centred import centred, squared_distances
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.contracts.view import View
 
-#: Distances computed at once; 4 million floats are 16 MB.
+#: Distances computed at once; 4 million of them are 32 MB.
 BLOCK = 1 << 22
 
 
@@ -52,26 +53,27 @@ class MMD(Metric):
         return ("mmd", "mmd_floor")
 
     def measure(self, view: View) -> dict[str, float]:
-        x, test, train = matched(view, self.samples)
+        points = matched(view, self.samples)
+        test, x, train = centred(points.test, points.samples, points.train)
         median = torch.pdist(test[:1000]).median()
-        inside = self._kernel_sum(test, test, median)
-        return {
-            "mmd": self._distance(x, test, inside, median),
-            "mmd_floor": self._distance(train, test, inside, median),
-        }
+        if not bool(median > 0):
+            raise ValueError("more than half of the data points are equal, so that their median distance is zero")
+        x, test, train = (points / median for points in (x, test, train))  # also prevents overflow of the squares
+        inside = self._kernel_sum(test, test)
+        return {"mmd": self._distance(x, test, inside), "mmd_floor": self._distance(train, test, inside)}
 
-    def _distance(self, x: Tensor, y: Tensor, inside: float, median: Tensor) -> float:
+    def _distance(self, x: Tensor, y: Tensor, inside: float) -> float:
         """The estimate, given the sum of k over all pairs of y."""
         n = len(x)
         # k = 1 on the diagonal: subtracted, since a point is not paired with itself.
-        within = (self._kernel_sum(x, x, median) - n + inside - n) / (n * (n - 1))
-        return within - 2 * self._kernel_sum(x, y, median) / (n * n)
+        within = (self._kernel_sum(x, x) - n + inside - n) / (n * (n - 1))
+        return within - 2 * self._kernel_sum(x, y) / (n * n)
 
-    def _kernel_sum(self, x: Tensor, y: Tensor, median: Tensor) -> float:
-        """The sum of k over all pairs, in blocks of rows."""
+    def _kernel_sum(self, x: Tensor, y: Tensor) -> float:
+        """The sum of k over all pairs of points in units of the median distance, in blocks of rows."""
         total = torch.zeros((), device=x.device, dtype=torch.float64)
         for rows in torch.split(x, max(1, BLOCK // len(y))):
-            exponent = (torch.cdist(rows, y) / median).square_().div_(-2)
+            exponent = squared_distances(rows, y).div_(-2)
             for b in self.bandwidths:
-                total += (exponent / b**2).exp_().sum(dtype=torch.float64)
+                total += (exponent / b**2).exp_().sum()
         return float(total) / len(self.bandwidths)

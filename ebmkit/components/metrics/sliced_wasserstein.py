@@ -11,6 +11,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.traits import MetricTraits
+from ebmkit.maths.centred import centred, precise
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,9 +49,12 @@ class SlicedWasserstein(Metric):
         return ("sliced_wasserstein", "sliced_wasserstein_floor")
 
     def measure(self, view: View) -> dict[str, float]:
-        x, test, train = matched(view, self.samples)
-        v = torch.empty(self.directions, x.shape[1], device=x.device, dtype=x.dtype).normal_(generator=view.rng)
+        points = matched(view, self.samples)
+        like = points.samples
+        v = torch.empty(self.directions, like.shape[1], device=like.device, dtype=like.dtype)
+        v = precise(v.normal_(generator=view.rng))
         v = v / v.norm(dim=1, keepdim=True)
+        test, x, train = centred(points.test, points.samples, points.train)
         held_out = _slices(v, test)
         return {
             "sliced_wasserstein": float((_slices(v, x) - held_out).abs().mean()),

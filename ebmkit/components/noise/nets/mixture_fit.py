@@ -15,7 +15,8 @@ FLOOR = 1e-3
 def fit_mixture(points: Tensor, components: int, steps: int) -> tuple[Tensor, Tensor, Tensor]:
     """Weights `(K,)`, means `(K, d)` and covariances `(K, d, d)` for points `(N, d)`. The fit is deterministic."""
     floor = FLOOR * points.var(0).mean() * torch.eye(points.shape[1], dtype=points.dtype)
-    nearest = torch.cdist(points, _far_apart(points, components)).argmin(1)
+    # By differences: products, the default of many points, lose digits far from the origin.
+    nearest = torch.cdist(points, _far_apart(points, components), compute_mode="donot_use_mm_for_euclid_dist").argmin(1)
     shares = torch.nn.functional.one_hot(nearest, components).to(points.dtype)
     for _ in range(steps):
         weights, means, covariances = _moments(points, shares, floor)
