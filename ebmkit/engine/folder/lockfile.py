@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import subprocess
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 
 from ebmkit.contracts.kinds import Data
 from ebmkit.contracts.walk import walk
+from ebmkit.engine.folder.commit import commit_of
 from ebmkit.engine.parts import Parts
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import StorageFailed
@@ -48,7 +48,7 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
         # The rest is for information only.
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "git": _git(),
+        "git": {"commit": commit} if (commit := commit_of(Path.cwd())) else None,
     }
 
 
@@ -92,16 +92,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _git() -> dict[str, Any] | None:
-    """The commit of the current folder, if it is a repository."""
-    try:
-        commit = _ask_git("rev-parse", "HEAD")
-        return {"commit": commit, "changed": bool(_ask_git("status", "--porcelain", "--untracked-files=no"))}
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _ask_git(*question: str) -> str:
-    return subprocess.run(["git", *question], capture_output=True, text=True, check=True, timeout=5).stdout.strip()
