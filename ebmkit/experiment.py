@@ -14,12 +14,13 @@ from ebmkit.language.plan import Plan
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from torch import Tensor, nn
 
     from ebmkit.engine.folder.record import Record
     from ebmkit.engine.run_view import RunView
+    from ebmkit.registry.loading import PluginFiles
 
 
 def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs") -> Record:
@@ -35,8 +36,9 @@ def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: st
     return session.run(plan, runs_dir=runs_dir, draw=draw_run)
 
 
-def resume(folder: str | os.PathLike[str], *, plugins: Sequence[str] = (), allow_drift: bool = False) -> Record:
-    """Continue an interrupted run without output, from its last intact checkpoint. `plugins` names plugin files."""
+def resume(folder: str | os.PathLike[str], *, plugins: PluginFiles = (), allow_drift: bool = False) -> Record:
+    """Continue an interrupted run without output, from its last intact checkpoint. `plugins` names plugin files, one or
+    several."""
     from ebmkit.engine import session
     from ebmkit.report.drawing import draw_run
 
@@ -54,7 +56,7 @@ class Run:
     x = run.sample(1000)
     """
 
-    def __init__(self, folder: Path, plugins: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, plugins: PluginFiles = ()) -> None:
         self.folder = folder
         #: The content of `run.json`: status, step, seed, results, sessions.
         self.summary: dict[str, Any] = read_summary(folder)
@@ -113,6 +115,6 @@ class Run:
         return self.view.reseeded(n, seed, None if label is None else Condition(label)).samples(n).cpu()
 
 
-def open_run(path: str | os.PathLike[str], *, plugins: Sequence[str] = ()) -> Run:
-    """Open a run folder. `plugins` names plugin files, as `--plugin` does."""
+def open_run(path: str | os.PathLike[str], *, plugins: PluginFiles = ()) -> Run:
+    """Open a run folder. `plugins` names plugin files, one or several, as `--plugin` does."""
     return Run(Path(path), plugins)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.source import Source
 from ebmkit.language.check import check
+from ebmkit.language.dictionary import dictionary_text
 from ebmkit.language.layers import compose, open_spec
 from ebmkit.language.resolve import resolve
 from ebmkit.registry.registry import Registry
@@ -19,19 +19,21 @@ if TYPE_CHECKING:
     import os
 
     from ebmkit.language.plan import Plan
+    from ebmkit.registry.loading import PluginFiles
 
 
 def load_spec(
     spec: str | os.PathLike[str] | Mapping[str, Any] | Source,
     *,
-    sets: Sequence[str | Source] = (),
-    unsets: Sequence[str] = (),
-    plugins: Sequence[str] = (),
+    sets: str | Sequence[str | Source] = (),
+    unsets: str | Sequence[str] = (),
+    plugins: PluginFiles = (),
     idle: bool = False,
 ) -> Plan:
     """The plan of a spec: a path, the name of a packaged spec, `-`, or the spec itself as a dictionary.
 
-    With `idle`, a spec may have nothing to train and nothing to sample, for example to be displayed only.
+    `sets`, `unsets` and `plugins` are what `--set`, `--unset` and `--plugin` take: one value, or several. With `idle`, a
+    spec may have nothing to train and nothing to sample, for example to be displayed only.
 
     Raises `ebmkit.errors.Mistakes` with all mistakes, each with its place.
     """
@@ -41,7 +43,10 @@ def load_spec(
     try:
         source = spec if isinstance(spec, Source) else _source(spec)
         registry = Registry(Plugins(plugins))
-        tree = compose(source, sets, unsets, found)
+        # A string is a sequence too, of letters.
+        several_sets = [sets] if isinstance(sets, str) else sets
+        several_unsets = [unsets] if isinstance(unsets, str) else unsets
+        tree = compose(source, several_sets, several_unsets, found)
         checked = check(tree, registry, default_name=_name_of(source.name))
         if not found:
             return resolve(checked, registry, idle=idle)
@@ -55,14 +60,8 @@ def load_spec(
 
 def _source(spec: str | os.PathLike[str] | Mapping[str, Any]) -> Source:
     if isinstance(spec, Mapping):
-        # JSON is YAML, so places can be shown here too.
-        return Source("<experiment>", json.dumps(dict(spec), indent=2, default=_plain))
+        return Source("<experiment>", dictionary_text(spec))
     return open_spec(str(spec))
-
-
-def _plain(value: Any) -> Any:
-    """Values that JSON does not support: other mappings become dictionaries, everything else its text."""
-    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _name_of(file: str) -> str:

@@ -5,9 +5,10 @@ pluggy's own loader stops at the first broken plugin and silently skips a duplic
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pluggy
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
     from ebmkit.registry.discovery import Plugin
     from ebmkit.registry.offer import Offer
+
+#: Python files with plugins: one, or several.
+PluginFiles: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,16 @@ class LoadedPlugin:
 class Plugins:
     """The plugins of this process: built-ins, installed distributions, and files named on the command line."""
 
-    def __init__(self, files: Sequence[str] = ()) -> None:
+    def __init__(self, files: PluginFiles = ()) -> None:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
         self.builtin = register(self.manager, builtin, "ebmkit")
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
         self._found: dict[str, Plugin] | None = None
-        for number, name in enumerate(files, start=1):
+        # A string is a sequence too, of letters.
+        several = [files] if isinstance(files, (str, os.PathLike)) else files
+        for number, name in enumerate(map(os.fspath, several), start=1):
             self._load_file(name, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
 
     def found(self) -> dict[str, Plugin]:

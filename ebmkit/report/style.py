@@ -70,19 +70,25 @@ def tidy(axes: Any, title: str = "") -> None:
 
 
 def small_axes(
-    axes: Any, rows: int, columns: int, gap: tuple[float, float], room: tuple[float, float] = (0.0, 0.0)
+    axes: Any,
+    rows: int,
+    columns: int,
+    gap: tuple[float, float],
+    room: tuple[float, float] = (0.0, 0.0),
+    count: int | None = None,
 ) -> list[Any]:
     """A grid of small axes in place of `axes`, row by row; `gap` is the space between them, in widths and heights, and
-    `room` the free space on the left and on the right."""
+    `room` the free space on the left and on the right. With `count` there are only the first of them, so that no frame
+    in the last row is empty."""
     axes.set_axis_off()
     across, up = gap
     width, height = (1 - sum(room)) / (columns + (columns - 1) * across), 1 / (rows + (rows - 1) * up)
     found = []
-    for row in range(rows):
-        for column in range(columns):
-            place = (room[0] + column * width * (1 + across), 1 - height - row * height * (1 + up), width, height)
-            found.append(axes.inset_axes(place, facecolor="none"))
-            tidy(found[-1])
+    for number in range(rows * columns if count is None else count):
+        row, column = divmod(number, columns)
+        place = (room[0] + column * width * (1 + across), 1 - height - row * height * (1 + up), width, height)
+        found.append(axes.inset_axes(place, facecolor="none"))
+        tidy(found[-1])
     return found
 
 

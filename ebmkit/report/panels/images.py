@@ -165,7 +165,9 @@ def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None)
     axes.imshow(tiles(view, images if shown is None else shown, low, high), interpolation="none")
     axes.set(xticks=[], yticks=[])
     some = images[:POINTS].cpu().double()
-    beyond = float(((some < low) | (some > high)).double().mean())
+    # Dequantized data lie strictly inside the range to which samples are clamped; the picture has 256 shades.
+    shade = (high - low) / 255
+    beyond = float(((some < low - shade) | (some > high + shade)).double().mean())
     return (
         f"{min(len(images), SIDE * SIDE)} of {len(images):,}. Black is {number(low)}, white {number(high)}. Values of "
         f"the first {len(some):,}: mean ± standard deviation {spread(some)}"

@@ -36,9 +36,10 @@ def draw_marginals(axes: Any, view: RunView) -> str:
 
     groups = dict(_groups(view))
     indices = chosen(view, MOST)
-    rows = -(-len(indices) // COLUMNS)
+    columns_shown = 2 if len(indices) == 4 else min(COLUMNS, len(indices))
+    frames = small_axes(axes, -(-len(indices) // columns_shown), columns_shown, gap=(0.1, 0.4), count=len(indices))
     words, distances = [], []
-    for index, small in zip(indices, small_axes(axes, rows, min(COLUMNS, len(indices)), gap=(0.1, 0.4)), strict=False):
+    for index, small in zip(indices, frames, strict=True):
         columns = {name: points[:, index].numpy() for name, (points, _) in groups.items()}
         ends = [np.quantile(values, (0.005, 0.995)) for values in columns.values()]
         low, high = min(low for low, _ in ends), max(high for _, high in ends)

@@ -226,7 +226,8 @@ def _draw_strips(axes: Any, view: RunView, moments: list[tuple[float | None, Ten
 def _draw_clouds(axes: Any, view: RunView, moments: list[tuple[float | None, Tensor]]) -> str:
     """Points, each moment with its own limits, since noise may be much wider than data."""
     schedule, outlined = _schedule(view), False
-    for small, (level, x) in zip(small_axes(axes, 2, -(-len(moments) // 2), gap=(0.06, 0.1)), moments, strict=False):
+    frames = small_axes(axes, 2, -(-len(moments) // 2), gap=(0.06, 0.1), count=len(moments))
+    for small, (level, x) in zip(frames, moments, strict=True):
         x = x.cpu()
         small.set(xticks=[], yticks=[])
         if view.event == (1,):

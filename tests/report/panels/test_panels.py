@@ -175,6 +175,14 @@ def test_tiles_stand_where_they_belong_and_saturate(channels):
     assert color.max() == 0
 
 
+def test_samples_clamped_to_the_range_of_the_pixels_do_not_saturate(axes):
+    view = view_by_hand((1, 2, 2))
+    dequantized = 2 * (torch.randint(256, (300, 1, 2, 2)) + torch.rand(300, 1, 2, 2, dtype=torch.float64)) / 256 - 1
+    view.data = lambda split: dequantized.clamp(-1 + 1e-3, 1 - 1e-3)
+    view.samples = lambda n: torch.tensor([-1.0, 1.0], dtype=torch.float64).repeat(200).view(100, 1, 2, 2)
+    assert "beyond" not in images.draw_samples(axes, view)
+
+
 def test_captions_of_images_tell_how_much_saturates(axes):
     view = view_by_hand((1, 2, 2))
     high = float(view.data("test").max())
@@ -182,3 +190,20 @@ def test_captions_of_images_tell_how_much_saturates(axes):
     x[0] = high + 1
     view.samples = lambda n: x
     assert images.draw_samples(axes, view).endswith("1.0% of them beyond black or white.")
+
+
+@pytest.mark.parametrize("dimension", range(2, 10))
+def test_every_frame_of_the_marginals_shows_a_coordinate(axes, dimension):
+    from ebmkit.report.panels import marginals
+
+    marginals.draw_marginals(axes, view_by_hand((dimension,)))
+    assert [bool(frame.patches) for frame in axes.child_axes] == [True] * min(dimension, marginals.MOST)
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_a_grid_of_small_axes_ends_with_the_last_one(axes, count):
+    from ebmkit.report.style import small_axes
+
+    frames = small_axes(axes, -(-count // 3), 3, gap=(0.1, 0.4), count=count)
+    assert axes.child_axes == frames
+    assert len(frames) == count

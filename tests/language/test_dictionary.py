@@ -1,0 +1,105 @@
+"""Specs given as Python dictionaries."""
+
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+import torch
+
+from ebmkit.errors.base import Mistakes
+from ebmkit.language.load import load_spec
+
+
+def spec(**sections):
+    return {"ebmkit": 1, "model": {"use": "gaussian", "mean": [0, 1]}, "sampler": "exact", **sections}
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3), np.array(3), torch.tensor(3)])
+def test_an_integer_of_another_library_is_an_integer(number):
+    assert load_spec(spec(seed=number)).spec.seed == 3
+
+
+@pytest.mark.parametrize("number", [np.float32(0.5), np.float64(0.5), np.array(0.5), torch.tensor(0.5)])
+def test_a_float_of_another_library_is_a_float(number):
+    sampler = load_spec(spec(sampler={"use": "langevin", "step_size": number})).spec.sampler
+    assert sampler.step_size == 0.5
+    assert type(sampler.step_size) is float
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor, tuple])
+def test_arrays_are_lists(kind):
+    model = {"use": "gaussian", "mean": kind([0.0, 1.0]), "covariance": kind([[2.0, 0.5], [0.5, 1.0]])}
+    plan = load_spec(spec(model=model))
+    assert plan.spec.model.mean == (0.0, 1.0)
+    assert plan.spec.model.covariance == ((2.0, 0.5), (0.5, 1.0))
+
+
+def test_a_path_is_its_name(tmp_path):
+    np.savez(tmp_path / "x.npz", x=np.zeros((9, 2)))
+    data = {"use": "npz", "path": tmp_path / "x.npz"}
+    assert load_spec(spec(data=data)).spec.data.path == str(tmp_path / "x.npz")
+
+
+def test_other_mappings_are_dictionaries():
+    assert load_spec(MappingProxyType(spec(model=MappingProxyType({"use": "gaussian", "mean": [0]})))).event == (1,)
+
+
+def test_infinity_is_refused_as_a_number():
+    with pytest.raises(Mistakes, match=r"step_size.*not .inf"):
+        load_spec(spec(sampler={"use": "langevin", "step_size": np.inf}))
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"seed": 3j}, "seed: a value of type 'complex'"),
+        ({"sampler": {"use": "langevin", "steps": {5}}}, "sampler.steps: a value of type 'set'"),
+        ({"evaluate": [{"use": object()}]}, "evaluate.0.use: a value of type 'object'"),
+        ({"model": {"use": "gaussian", "mean": np.array([1j])}}, "model.mean.0: a value of type 'complex'"),
+        ({"model": {("a", "b"): 1}}, r"model: key \('a', 'b'\) is not a string"),
+    ],
+)
+def test_what_no_spec_can_say_is_refused_by_its_path(section, words):
+    with pytest.raises(Mistakes, match=words):
+        load_spec(spec(**section))
+
+
+def test_a_dictionary_that_contains_itself_is_refused():
+    endless = spec()
+    endless["model"] = endless
+    with pytest.raises(Mistakes, match="64 levels"):
+        load_spec(endless)
+
+
+def test_a_mistake_in_a_dictionary_has_a_place():
+    with pytest.raises(Mistakes) as caught:
+        load_spec(spec(sampler={"use": "langevin", "step_sise": np.float32(1)}))
+    (mistake,) = caught.value.mistakes
+    assert "step_sise" in mistake.place.source.line(mistake.place.line)
+
+
+def test_an_empty_dictionary_is_not_a_spec():
+    with pytest.raises(Mistakes, match="ebmkit"):
+        load_spec({})
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda path: [path], lambda path: (str(path),)])
+def test_one_plugin_file_needs_no_list(kind, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from ebmkit.api import Bregman, component\n\n\n@component('half')\nclass Half(Bregman):\n"
+        '    """Half."""\n\n    def psi(self, u):\n        return u * u / 2\n'
+    )
+    plan = load_spec(spec(), plugins=kind(path))
+    assert [loaded.plugin.namespace for loaded in plan.plugins] == ["mine"]
+
+
+def test_one_change_needs_no_list():
+    assert load_spec(spec(), sets="seed=7").spec.seed == 7
+    assert load_spec(spec(seed=7), unsets="seed").spec.seed == 0
+
+
+def test_a_truth_value_of_numpy_is_one():
+    plan = load_spec(spec(sampler={"use": "exact"}, deterministic=np.bool_(False)))
+    assert plan.spec.deterministic is False
