@@ -41,7 +41,8 @@ def _python() -> Iterator[Finding]:
 
 
 def _dependencies() -> Iterator[Finding]:
-    """Compare each requirement of the distribution with the installed version; missing extras are only notes."""
+    """Compare each requirement of the distribution with the installed version; missing extras are only notes, which
+    name the components that need them."""
     for text in requires("ebmkit-core") or ():
         requirement = Requirement(text)
         extra = re.search(r"extra == ['\"](\w+)", text)
@@ -50,13 +51,21 @@ def _dependencies() -> Iterator[Finding]:
         try:
             found = version(requirement.name)
         except PackageNotFoundError:
-            hint = f"pip install 'ebmkit-core[{extra[1]}]'" if extra else "reinstall ebmkit-core"
+            hint = _extra_words(f"ebmkit-core[{extra[1]}]") if extra else "reinstall ebmkit-core"
             yield Finding(requirement.name, "note" if extra else "bad", f"not installed; {hint}")
             continue
         fits = requirement.specifier.contains(found, prereleases=True)
         yield Finding(
             requirement.name, "ok" if fits else "bad", found if fits else f"{found}, needs {requirement.specifier}"
         )
+
+
+def _extra_words(extra: str) -> str:
+    """The components that need an extra, and how to install it."""
+    components = [offer.load() for offer in Plugins().builtin]
+    users = [cls for cls in components if extra in cls.needs_packages.values()]
+    named = ", ".join(f"{cls.component_kind} '{cls.component_name}'" for cls in users)
+    return f"for {named}: pip install '{extra}'"
 
 
 def _namesake() -> Iterator[Finding]:

@@ -26,9 +26,11 @@ def command(
     as_json: bool,
 ) -> None:
     """Show SPEC with every default written out, the origin of each value, and the hash of the spec."""
+    from ebmkit.language.packages import require_packages
     from ebmkit.language.plan import resolved_yaml
 
     plan = load_plan(spec, sets, unsets, plugins)
+    require_packages(plan)
     if why is not None:
         click.echo(_because(plan, why))
     elif as_json:

@@ -21,11 +21,15 @@ def command(
     unsets: tuple[str, ...],
     plugins: tuple[str, ...],
 ) -> None:
-    """Check SPECS: files, packaged names, or `-` for standard input. Exit status 2 if anything is wrong."""
+    """Check SPECS: files, packaged names, or `-` for standard input. Exit status 2 if anything is wrong, 3 if only a
+    package is missing."""
+    from ebmkit.language.packages import require_packages
+
     mistakes: list[EbmkitError] = []
     for spec in specs:
         try:
             plan = load_plan(spec, sets, unsets, plugins)
+            require_packages(plan)
         except Mistakes as several:
             mistakes.extend(several.mistakes)
         except EbmkitError as mistake:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class Component:
     component_kind: ClassVar[str]
     component_name: ClassVar[str]
     component_revision: ClassVar[int]
+    #: Optional packages that it imports, each with the requirement that installs it: {"zuko": "ebmkit-core[flows]"}.
+    #: A run without them is refused before its folder is created.
+    needs_packages: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 

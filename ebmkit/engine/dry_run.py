@@ -18,6 +18,7 @@ from ebmkit.engine.stage import Stage
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.telling.run_log import describe, duration
 from ebmkit.engine.training_state import TrainingState
+from ebmkit.language.packages import require_packages
 from ebmkit.language.plan import Plan
 
 #: The number of chains in the test of the sampler.
@@ -59,6 +60,7 @@ class DryRun:
 
 def dry_run(plan: Plan) -> DryRun:
     """Build all parts, then take one step of every stage and of the sampler. Random points replace missing data."""
+    require_packages(plan)
     parts, spec = build(plan, stand_in=True), plan.spec
     view = assemble(plan, parts)
     state = TrainingState(plan, parts, view.streams, view.history)

@@ -33,6 +33,7 @@ from ebmkit.engine.telling.progress import Progress, Silent
 from ebmkit.engine.telling.run_log import RunLog
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.errors.running import Drifted
+from ebmkit.language.packages import require_packages
 from ebmkit.language.plan import Plan
 from ebmkit.storage.atomic import write_bytes
 
@@ -53,6 +54,7 @@ def run(
 
     `like` is a run that is to be reproduced bit for bit: refused if versions, data or device differ from it.
     """
+    require_packages(plan)
     progress = progress or Silent()
     with settings_kept(), Signals() as signals:
         parts = build(plan)
@@ -77,6 +79,7 @@ def resume(
 ) -> Record:
     """Continue the run in `folder`, whose plan this is, from its last intact checkpoint."""
     check_format(folder)
+    require_packages(plan)
     progress = progress or Silent()
     with settings_kept(), Signals() as signals:
         parts = build(plan)

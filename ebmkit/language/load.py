@@ -32,7 +32,7 @@ def load_spec(
 ) -> Plan:
     """The plan of a spec: a path, the name of a packaged spec, `-`, or the spec itself as a dictionary.
 
-    `sets`, `unsets` and `plugins` are what `--set`, `--unset` and `--plugin` take: one value, or several. With `idle`, a
+    `sets`, `unsets` and `plugins` are what `--set`, `--unset` and `--plugin` take, one value or several. With `idle`, a
     spec may have nothing to train and nothing to sample, for example to be displayed only.
 
     Raises `ebmkit.errors.Mistakes` with all mistakes, each with its place.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ebmkit.contracts.lazy import torch
-
 if TYPE_CHECKING:
     from torch import Tensor
 

@@ -55,7 +55,7 @@ class Plugins:
         self._found: dict[str, Plugin] | None = None
         # A string is a sequence too, of letters.
         several = [files] if isinstance(files, (str, os.PathLike)) else files
-        for number, name in enumerate(map(os.fspath, several), start=1):
+        for number, name in enumerate([os.fspath(file) for file in several], start=1):
             self._load_file(name, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
 
     def found(self) -> dict[str, Plugin]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -192,6 +193,9 @@ def _class_trouble(cls: Any) -> str:
         get_type_hints(cls, include_extras=True)
     except Exception as error:
         return f"the annotations of {cls.__qualname__} cannot be read: {error}"
+    needed: Any = cls.needs_packages
+    if not (isinstance(needed, Mapping) and all(isinstance(word, str) for pair in needed.items() for word in pair)):
+        return f"needs_packages of {cls.__qualname__} must map packages to requirements: {{'zuko': 'zuko>=1.4'}}"
     return unknown_ability(cls)
 
 

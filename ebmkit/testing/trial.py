@@ -11,6 +11,7 @@ import torch
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Model
+from ebmkit.contracts.packages import lacking, package_missing
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.testing.case import Case, cases_of
 from ebmkit.testing.example import instance
@@ -43,6 +44,8 @@ class Trial:
 
     def run(self) -> None:
         """Raises `Broken`, or `Inapplicable` if the law applies to the component in no case."""
+        for _, needy, package in lacking(self.component, ("component",)):
+            raise Inapplicable(str(package_missing(needy, package)))
         reasons: list[str] = []
         cases = self._cases()
         for tried, case in enumerate(cases):

@@ -88,7 +88,7 @@ def test_what_is_wrong_with_it_is_shown_at_the_line_that_names_it(later, code, r
     (mistake,) = caught.value.mistakes
     assert mistake.code == "E122"
     assert reason in mistake.message
-    assert mistake.place.source.lines[mistake.place.line - 1].strip() == '"generator": "later.square"'
+    assert mistake.place.source.lines[mistake.place.line - 1].strip() == "generator: later.square"
 
 
 @pytest.mark.parametrize(("code", "reason"), BROKEN)

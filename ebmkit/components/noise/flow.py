@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
@@ -10,7 +10,6 @@ from annotated_types import Ge, MinLen
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
 from ebmkit.contracts.lazy import torch
-from ebmkit.errors.running import EnvironmentLacks
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,17 +38,14 @@ class FlowNoise(Noise):
 
     offers: ClassVar[frozenset[str]] = frozenset({"density", "normalised", "learnable"})
 
+    needs_packages: ClassVar[Mapping[str, str]] = {"zuko": "ebmkit-core[flows]"}
+
     transforms: Annotated[int, Ge(1)] = 2
     bins: Annotated[int, Ge(2)] = 8
     hidden: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (64, 64)
     steps: Annotated[int, Ge(0)] = 300
 
     def build(self, event: Event, data: Tensor) -> FlowDensity:
-        if find_spec("zuko") is None:
-            raise EnvironmentLacks(
-                "noise 'flow' needs the package 'zuko', which is not installed",
-                help="pip install 'ebmkit-core[flows]'",
-            )
         from ebmkit.components.noise.nets.flow import FlowDensity
 
         points = data.flatten(1).double()

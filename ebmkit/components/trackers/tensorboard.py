@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
+from typing import ClassVar
 
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Tracker
-from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.storage.atomic import sync_folder
 
 
@@ -54,12 +53,9 @@ class TensorBoard(Tracker):
     Example: trackers: [jsonl, tensorboard]
     """
 
+    needs_packages: ClassVar[Mapping[str, str]] = {"tensorboard": "ebmkit-core[tensorboard]"}
+
     def open(self, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> Events:
-        if find_spec("tensorboard") is None:
-            raise EnvironmentLacks(
-                "tracker 'tensorboard' needs the package 'tensorboard', which is not installed",
-                help="pip install 'ebmkit-core[tensorboard]'",
-            )
         last = records[-1][0] if records else 0
         events = Events(folder / "tensorboard", last)
         # Only the last step can be incomplete: it is written again, and all earlier ones keep their times.

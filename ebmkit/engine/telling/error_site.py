@@ -10,6 +10,7 @@ import torch
 
 from ebmkit.contracts.built import WrongBuild, builder_of
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.packages import lacking, package_missing
 from ebmkit.contracts.walk import walk
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
@@ -39,6 +40,8 @@ class ErrorSite:
         # Errors that already have a place pass, and so does Ctrl-C.
         if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes):
             return
+        if isinstance(error, ModuleNotFoundError):
+            self._raise_missing_package(error)
         path, who, where = self._innermost(trace)
         said = str(error).strip().split("\n")[0]
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
@@ -55,6 +58,14 @@ class ErrorSite:
             self.plan.place(path),
             help=f"{where}--debug shows the traceback",
         ) from error
+
+    def _raise_missing_package(self, error: ModuleNotFoundError) -> None:
+        """For a package that a component of the plan declares in `needs_packages`: say how to install it."""
+        for path, component, package in lacking(self.plan.spec):
+            if error.name == package:
+                missing = package_missing(component, package, self.plan.name_at(path))
+                missing.place = self.plan.place(path)
+                raise missing from error
 
     def _innermost(self, trace: TracebackType | None) -> tuple[Path, str, str]:
         """The innermost component of a traceback: its path, its label, and the line of code that raised."""

@@ -1,7 +1,7 @@
 """Far from the origin and in other units, every metric that does not depend on them gives the same number.
 
-Adding an offset to float32 points rounds them. Metrics are therefore compared on the rounded points, once at their place
-and once moved back to the origin, which is exact.
+Adding an offset to float32 points rounds them. Metrics are therefore compared on the rounded points, once at their
+place and once moved back to the origin, which is exact.
 """
 
 import math

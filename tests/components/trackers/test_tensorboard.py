@@ -6,9 +6,7 @@ import os
 import pytest
 import torch
 
-from ebmkit.components.trackers import tensorboard
 from ebmkit.components.trackers.tensorboard import TensorBoard
-from ebmkit.errors.running import EnvironmentLacks
 
 
 @pytest.fixture
@@ -84,11 +82,3 @@ def test_what_is_not_finite_is_refused_by_name(tmp_path, shown, value):
         log.write(7, {"loss": 1.0, "gap": value})
     log.close()
     assert shown(tmp_path) == {}
-
-
-def test_without_the_package_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(tensorboard, "find_spec", lambda name: None)
-    with pytest.raises(EnvironmentLacks, match="needs the package 'tensorboard'") as caught:
-        TensorBoard().open(tmp_path, [])
-    assert caught.value.help == "pip install 'ebmkit-core[tensorboard]'"
-    assert list(tmp_path.iterdir()) == []
