@@ -23,29 +23,34 @@ if TYPE_CHECKING:
     from ebmkit.registry.loading import PluginFiles
 
 
-def run(spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs") -> Record:
+def run(
+    spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs", report: bool = True
+) -> Record:
     """Run an experiment without output: a plan, or anything that `load_spec` accepts.
 
-    The record has the folder and the results; claims that do not hold are in `record.unmet`.
+    The record has the folder and the results; claims that do not hold are in `record.unmet`. With `report=False` there
+    is neither a report nor a picture; `ebmkit report` writes them later.
     """
     from ebmkit.engine import session  # imports torch
     from ebmkit.report.drawing import draw_run
 
     require_one_process()
     plan = spec if isinstance(spec, Plan) else load_spec(spec)
-    return session.run(plan, runs_dir=runs_dir, draw=draw_run)
+    return session.run(plan, runs_dir=runs_dir, draw=draw_run if report else None)
 
 
-def resume(folder: str | os.PathLike[str], *, plugins: PluginFiles = (), allow_drift: bool = False) -> Record:
+def resume(
+    folder: str | os.PathLike[str], *, plugins: PluginFiles = (), allow_drift: bool = False, report: bool = True
+) -> Record:
     """Continue an interrupted run without output, from its last intact checkpoint. `plugins` names plugin files, one or
-    several."""
+    several; `report` is that of `run`."""
     from ebmkit.engine import session
     from ebmkit.report.drawing import draw_run
 
     require_one_process()
     check_format(Path(folder))  # the spec of an old run need not be valid
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
-    return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run)
+    return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run if report else None)
 
 
 class Run:

@@ -1,9 +1,14 @@
 """Sessions that draw their report, as those of the verbs and of `ebmkit.run` do."""
 
-from functools import partial
-
 from ebmkit.engine import session
-from ebmkit.report.drawing import draw_run
+from ebmkit.report import drawing
 
-run = partial(session.run, draw=draw_run)
-resume = partial(session.resume, draw=draw_run)
+# `draw_run` is looked up in each call: the fixture `undrawn` replaces it.
+
+
+def run(plan, **options):
+    return session.run(plan, draw=drawing.draw_run, **options)
+
+
+def resume(plan, folder, **options):
+    return session.resume(plan, folder, draw=drawing.draw_run, **options)

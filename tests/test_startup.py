@@ -66,6 +66,26 @@ def test_the_api_has_every_name_and_imports_torch_only_for_those_that_need_it():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+SHORT_RUN = """
+import sys
+from ebmkit.cli import group
+words = ["run", "quickstart", "--set", "train.steps=1", "--unset", "expect", "--set", "sampler.steps=2"]
+words += ["--set", "samples=10", "--set", "evaluate=[]", "--set", "data.size=50", "--runs-dir", "runs", "--no-report"]
+try:
+    group(words, prog_name="ebmkit")
+except SystemExit as end:
+    assert end.code == 0, end.code
+heavy = ("torch._dynamo", "torch._inductor", "sympy", "matplotlib", "jinja2", "ebmkit.report.page")
+print("HEAVY", [name for name in heavy if name in sys.modules])
+"""
+
+
+def test_a_run_imports_neither_the_compiler_of_torch_nor_what_draws_a_report_that_is_not_wanted(tmp_path):
+    command = [sys.executable, "-c", SHORT_RUN]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
 def test_listing_everything_imports_no_component():
     program = (
         "import sys\nfrom ebmkit.cli import group\n"

@@ -4,7 +4,8 @@ of torch that lack it."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from inspect import unwrap
 from typing import Any
@@ -13,6 +14,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812, the usual name
 from torch.optim import Optimizer
+
+#: The attribute in which torch keeps the variant of a function that is excluded from compilation.
+_EXCLUDED = "__dynamo_disable"
 
 
 def gradient_in(point: Tensor, energy: Tensor, weights: Tensor) -> Tensor:
@@ -102,6 +106,26 @@ def step_of(optimizer: Optimizer) -> Callable[[], Any]:
     if any(hook is None or len(hook) for hook in hooks):  # there are hooks, or torch stores them elsewhere
         return optimizer.step
     return partial(unwrap(type(optimizer).step), optimizer)
+
+
+@contextmanager
+def without_compiler() -> Iterator[None]:
+    """Build, save and restore optimizers of torch without importing its compiler, which takes as long as importing
+    torch: these methods import it only to exclude themselves from compilation."""
+    functions = [unwrap(getattr(Optimizer, name)) for name in ("add_param_group", "state_dict", "load_state_dict")]
+    excluded = [function for function in functions if not hasattr(function, _EXCLUDED)]
+    for function in excluded:
+        setattr(function, _EXCLUDED, function)
+    try:
+        yield
+    finally:
+        for function in excluded:
+            delattr(function, _EXCLUDED)
+
+
+def compiler_is_imported() -> bool:
+    """Whether torch's compiler is in use, and so has settings to restore."""
+    return "torch._inductor.config" in sys.modules
 
 
 def allow_recompilations(count: int) -> None:

@@ -146,6 +146,13 @@ def watch_options(function: F) -> F:
     return click.option("--quiet", is_flag=True, help="Print only the run's folder.")(function)
 
 
+def report_option(function: F) -> F:
+    """`--no-report`, for runs whose pictures are not needed, or not yet."""
+    return click.option(
+        "--no-report", is_flag=True, help="Write neither report.html nor a picture; 'ebmkit report' writes them later."
+    )(function)
+
+
 class Duration(click.ParamType[float]):
     """Seconds, from `90s`, `30m`, `2h` or a plain number."""
 

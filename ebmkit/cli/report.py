@@ -1,4 +1,4 @@
-"""`ebmkit report RUN`: write the report of a run again."""
+"""`ebmkit report RUN`: write the report and the picture of a run, or write them again."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ebmkit.engine.folder.record import read_summary
 @plugin_option
 @error_options
 def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
-    """Write the report of RUN, finished or not, as one self-contained HTML file."""
+    """Write the report of RUN, finished or not, as one self-contained HTML file, and without --out its picture."""
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     summary = read_summary(run)
 
     from ebmkit.engine.sampling import give_kept_samples, view_of
     from ebmkit.engine.signals import Signals
-    from ebmkit.report.page import write_report
-    from ebmkit.storage.atomic import storing, write_text
+    from ebmkit.report.drawing import write_page, write_picture
 
-    out = out or run / "report.html"
     with Signals():
         view = view_of(plan, run, say=partial(click.echo, err=True))
         if view.step == summary["step"]:
             give_kept_samples(view, run)
             view.results = summary["results"]
-        with storing(run / "lock.yaml"):
-            lock = (run / "lock.yaml").read_text(encoding="utf-8")
-        write_text(out, write_report(view, summary, lock))
-    click.echo(f"report  {out}")
+        if out is None:
+            picture, out = run / "plots" / "summary.png", run / "report.html"
+            write_picture(view, picture)
+            click.echo(f"picture  {picture}")
+        write_page(view, run, summary, out)
+    click.echo(f"report   {out}")

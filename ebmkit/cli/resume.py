@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from ebmkit.cli.common import error_options, limit_options, load_plan, plugin_option, run_argument, watch_options
+from ebmkit.cli.common import (
+    error_options,
+    limit_options,
+    load_plan,
+    plugin_option,
+    report_option,
+    run_argument,
+    watch_options,
+)
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.base import Mistakes
@@ -17,6 +25,7 @@ from ebmkit.errors.base import Mistakes
 @click.option("--allow-drift", is_flag=True, help="Continue even if something that affects results has changed.")
 @plugin_option
 @limit_options
+@report_option
 @watch_options
 @error_options
 def command(
@@ -25,6 +34,7 @@ def command(
     plugins: tuple[str, ...],
     max_steps: int | None,
     max_time: float | None,
+    no_report: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -43,8 +53,8 @@ def command(
     from ebmkit.engine.session import resume
     from ebmkit.report.drawing import draw_run
 
-    with Watch(quiet=quiet, as_json=as_json) as watch:
-        limit = Limit(max_steps, max_time)
-        record = resume(plan, run, allow_drift=allow_drift, draw=draw_run, progress=watch, limit=limit)
+    with Watch(quiet=quiet, as_json=as_json, report=not no_report) as watch:
+        limit, draw = Limit(max_steps, max_time), None if no_report else draw_run
+        record = resume(plan, run, allow_drift=allow_drift, draw=draw, progress=watch, limit=limit)
     if record.unmet:
         raise Mistakes(record.unmet)

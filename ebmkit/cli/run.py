@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ebmkit.cli.common import limit_options, load_plan, spec_options, watch_options
+from ebmkit.cli.common import limit_options, load_plan, report_option, spec_options, watch_options
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
@@ -29,6 +29,7 @@ runs_dir_option = click.option(
     "--dry-run", is_flag=True, help="Build everything and try one step of each kind, without writing anything."
 )
 @limit_options
+@report_option
 @watch_options
 def command(
     spec: str,
@@ -40,6 +41,7 @@ def command(
     dry_run: bool,
     max_steps: int | None,
     max_time: float | None,
+    no_report: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -62,18 +64,26 @@ def command(
         elif not quiet:
             click.echo(tried.as_text())
         return
-    carry_out(plan, runs_dir, limit=Limit(max_steps, max_time), quiet=quiet, as_json=as_json)
+    limit = Limit(max_steps, max_time)
+    carry_out(plan, runs_dir, limit=limit, report=not no_report, quiet=quiet, as_json=as_json)
 
 
 def carry_out(
-    plan: Plan, runs_dir: Path, *, limit: Limit | None = None, quiet: bool = False, as_json: bool = False
+    plan: Plan,
+    runs_dir: Path,
+    *,
+    limit: Limit | None = None,
+    report: bool = True,
+    quiet: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Run a plan with output to the terminal."""
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.session import run
     from ebmkit.report.drawing import draw_run
 
-    with Watch(quiet=quiet, as_json=as_json) as watch:
-        record = run(plan, runs_dir=runs_dir, draw=draw_run, progress=watch, limit=limit)
+    with Watch(quiet=quiet, as_json=as_json, report=report) as watch:
+        draw = draw_run if report else None
+        record = run(plan, runs_dir=runs_dir, draw=draw, progress=watch, limit=limit)
     if record.unmet:
         raise Mistakes(record.unmet)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ebmkit.cli.common import change_options, error_options, load_plan, plugin_option, run_folder
+from ebmkit.cli.common import change_options, error_options, load_plan, plugin_option, report_option, run_folder
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.run import carry_out, runs_dir_option
 from ebmkit.cli.sample_options import (
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 @click.option("--sigma", type=float, metavar="S", help="With --denoise: standard deviation of the noise.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @runs_dir_option
+@report_option
 @click.option("--quiet", is_flag=True, help="Print only the folder of a run.")
 @change_options
 @plugin_option
@@ -74,6 +75,7 @@ def command(
     sigma: float | None,
     force: bool,
     runs_dir: Path,
+    no_report: bool,
     quiet: bool,
     sets: tuple[str, ...],
     unsets: tuple[str, ...],
@@ -97,7 +99,7 @@ def command(
     if not folder and plan.spec.train:
         raise click.UsageError(f"{target} must be trained first: 'ebmkit run {target}', then sample its run folder")
     if out is None:
-        carry_out(plan, runs_dir, quiet=quiet)
+        carry_out(plan, runs_dir, report=not no_report, quiet=quiet)
         return
     if out.suffix == CHAINS and not plan.spec.chains:
         raise click.UsageError(

@@ -27,13 +27,14 @@ class Watch:
     """Prints the plan, a progress bar on a terminal or lines elsewhere, and at the end a table of results.
 
     For programs the end is one line on stdout instead: the folder, or a JSON object. It is printed even if an
-    expectation is not met, since everything was saved.
+    expectation is not met, since everything was saved. `report` says whether the run ends with a report.
     """
 
-    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+    def __init__(self, *, quiet: bool, as_json: bool, report: bool = True) -> None:
         self.console = Screen(stderr=as_json, quiet=quiet)
         self.quiet = quiet
         self.as_json = as_json
+        self.report = report
         self._live: Bar | Status | None = None
         self._folder: Path | None = None
 
@@ -69,10 +70,13 @@ class Watch:
         if record.status == "finished":
             self.say(f"\nfinished in {record.seconds:.1f} s")
             self.say(f"results  {record.folder}")
-            self.say(f"picture  {record.picture}")
-            self.say(f"report   {record.report}")
+            if self.report:
+                self.say(f"picture  {record.picture}")
+                self.say(f"report   {record.report}")
+            else:
+                self.say(f"report   'ebmkit report {record.folder}' writes it")
         if self.as_json:
-            click.echo(json.dumps(as_object(record)))
+            click.echo(json.dumps(as_object(record, report=self.report)))
         elif self.quiet:
             click.echo(os.fsencode(record.folder))  # for programs: the exact bytes of the name
 
@@ -151,12 +155,13 @@ def results_table(record: Record, *, ascii_only: bool) -> Table:
     return table
 
 
-def as_object(record: Record) -> dict[str, Any]:
-    """The result of a run as a JSON object."""
+def as_object(record: Record, *, report: bool) -> dict[str, Any]:
+    """The result of a run as a JSON object; picture and report are null if they were not wanted."""
     claims = [
         {"metric": claim.metric, "expected": claim_in_words(claim), "met": is_met(claim, record.results[claim.metric])}
         for claim in record.plan.spec.expect
         if claim.metric in record.results
     ]
-    files = {"folder": str(record.folder), "picture": str(record.picture), "report": str(record.report)}
+    drawn = {"picture": str(record.picture), "report": str(record.report)}
+    files = {"folder": str(record.folder), **(drawn if report else dict.fromkeys(drawn))}
     return {**files, **record.summary(), "expect": claims}

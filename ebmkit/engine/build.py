@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from ebmkit.chains.compiled import compile_energy
+from ebmkit.chains.private_torch import without_compiler
 from ebmkit.components.noise.nets.snapshot import SnapshotDensity
 from ebmkit.contracts.built import check_type
 from ebmkit.contracts.modules.live import prepare_modules
@@ -33,7 +34,7 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
         check_files(plan)
     device, dtype = find_device(plan), getattr(torch, spec.dtype)
     streams = Streams(spec.seed, torch.device("cpu"))
-    insist_on_determinism(spec.deterministic)
+    insist_on_determinism(spec.deterministic, compiled=spec.compile)
     model = _model(plan, streams, device, dtype)
     threads = set_threads(plan, model)
     starts = _starts(plan, streams, device, dtype)
@@ -108,7 +109,7 @@ def _optimizers(plan: Plan, model: nn.Module, extras: nn.Module | None) -> tuple
         raise ComponentFailed(f"{who} have no parameter to train", plan.place(("model",)))
     for index, stage in enumerate(spec.stages):
         path = (*spec.stage_path(index), "optimizer")
-        with ErrorSite(plan, path):
+        with ErrorSite(plan, path), without_compiler():
             optimizers.append(stage.optimizer.build(trained))
     return tuple(optimizers)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
+from ebmkit.chains.private_torch import compiler_is_imported
 from ebmkit.engine.rng import Streams
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.language.plan import Plan
@@ -52,25 +53,33 @@ def set_threads(plan: Plan, model: nn.Module) -> int:
     return threads
 
 
-def insist_on_determinism(wanted: bool) -> None:
+def insist_on_determinism(wanted: bool, *, compiled: bool) -> None:
     """Refuse operations whose results vary between executions, or allow them."""
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
-    torch.use_deterministic_algorithms(wanted)
+    _set_determinism("error" if wanted else "default", compiled=compiled)
     # This mode would fill new memory with NaN, which costs time and changes nothing: it is written before it is read.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+
+
+def _set_determinism(mode: str | int, *, compiled: bool) -> None:
+    """A mode of `torch.set_deterministic_debug_mode`, for compiled code too if there is any."""
+    torch.set_deterministic_debug_mode(mode)
+    if compiled:  # importing the compiler to configure it takes as long as importing torch
+        now = torch.get_deterministic_debug_mode()
+        torch.use_deterministic_algorithms(now > 0, warn_only=now == 1)
 
 
 @contextmanager
 def settings_kept() -> Iterator[None]:
     """Around a run: restore what `build` sets for the whole process, for code that follows the run."""
-    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    threads, strict = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     filled = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     try:
         yield
     finally:
         torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(strict)
+        _set_determinism(strict, compiled=compiler_is_imported())
         torch.utils.deterministic.fill_uninitialized_memory = filled  # type: ignore[attr-defined]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ebmkit.chains.private_torch import without_compiler
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.parts import Parts
@@ -99,7 +100,8 @@ class TrainingState:
         """The state of the optimizer, as tensors and as numbers, each under `parameter.name`."""
         if not self.parts.optimizers:
             return {}, {}
-        moments = self.parts.optimizers[self.stage].state_dict()["state"]
+        with without_compiler():
+            moments = self.parts.optimizers[self.stage].state_dict()["state"]
         named = {f"{index}.{name}": value for index, entry in moments.items() for name, value in entry.items()}
         tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
         return tensors, {name: value for name, value in named.items() if name not in tensors}
@@ -113,7 +115,8 @@ class TrainingState:
             moments.setdefault(int(index), {})[name] = value
         optimizer = self.parts.optimizers[self.stage]
         # The groups come from the spec; only the learning rate changes in them, and every step sets it.
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+        with without_compiler():
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         for index, entry in moments.items():
             parameter, loaded = parameters[index], optimizer.state[parameters[index]]

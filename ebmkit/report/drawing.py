@@ -1,23 +1,41 @@
-"""The pictures and the page of a run, written when it ends."""
+"""The picture and the page of a run, written when it ends or later."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ebmkit.report.page import write_report
-from ebmkit.report.summary import draw_summary
-from ebmkit.storage.atomic import storing, write_bytes, write_text
+from ebmkit.storage.atomic import make_folder, storing, write_bytes, write_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ebmkit.engine.folder.record import Record
     from ebmkit.engine.run_view import RunView
 
 
 def draw_run(view: RunView, record: Record) -> None:
     """Write `plots/summary.png` and `report.html` into the folder of a run. A session is given this function."""
-    write_bytes(record.file("plots/summary.png"), draw_summary(view))
-    with storing(record.folder / "lock.yaml"):
-        lock_text = (record.folder / "lock.yaml").read_text(encoding="utf-8")
+    write_picture(view, record.picture)
     record.save()  # so that the page knows how long it took
     summary = {**record.summary(), "status": "finished"}  # which it is when the page is there
-    write_text(record.report, write_report(view, summary, lock_text))
+    write_page(view, record.folder, summary, record.report)
+
+
+# These import what draws: a run without a report does not need it.
+
+
+def write_picture(view: RunView, path: Path) -> None:
+    """Write the summary picture of a run."""
+    from ebmkit.report.summary import draw_summary
+
+    make_folder(path.parent)
+    write_bytes(path, draw_summary(view))
+
+
+def write_page(view: RunView, folder: Path, summary: dict[str, Any], path: Path) -> None:
+    """Write the report of the run in `folder`; `summary` is the content of `run.json`."""
+    from ebmkit.report.page import write_report
+
+    with storing(folder / "lock.yaml"):
+        lock = (folder / "lock.yaml").read_text(encoding="utf-8")
+    write_text(path, write_report(view, summary, lock))

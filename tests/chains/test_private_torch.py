@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
@@ -244,6 +245,33 @@ def test_recompilations(before, after, monkeypatch):
     monkeypatch.setattr(torch, "_dynamo", Config(config=Config(**before)))
     private_torch.allow_recompilations(64)
     assert vars(torch._dynamo.config) == after
+
+
+METHODS = ("add_param_group", "state_dict", "load_state_dict")
+
+
+def adam_after_two_steps():
+    """Built, moved, saved and restored."""
+    made = [tensor.requires_grad_() for tensor in tensors()[:2]]
+    optimizer = torch.optim.Adam(made, lr=0.1)
+    for step in (1, 2):
+        for tensor in made:
+            tensor.grad = tensor.detach() * step
+        optimizer.step()
+    restored = torch.optim.Adam(made, lr=0.1)
+    restored.load_state_dict(optimizer.state_dict())
+    return [value for entry in restored.state_dict()["state"].values() for value in entry.values()]
+
+
+def test_optimizers_with_and_without_the_compiler(monkeypatch):
+    methods = [unwrap(getattr(torch.optim.Optimizer, name)) for name in METHODS]
+    with_it = adam_after_two_steps()
+    for method in methods:
+        monkeypatch.delattr(method, "__dynamo_disable", raising=False)  # as in a process that has not imported it
+    with private_torch.without_compiler():
+        assert all(getattr(method, "__dynamo_disable") is method for method in methods)
+        assert same(with_it, adam_after_two_steps())
+    assert not any(hasattr(method, "__dynamo_disable") for method in methods)  # later programs may compile
 
 
 def test_private_calls_stand_in_one_file():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import ebmkit
 from ebmkit.cli import group
 from tests.patience import PATIENCE
 
@@ -86,6 +87,35 @@ def test_json_is_one_object_on_stdout_even_when_a_claim_fails(folder):
     assert told["expect"] == [{"metric": "mmd", "expected": "below -9", "met": False}]
     assert set(told["results"]) >= {"mmd"}
     assert "error[E304]" in result.stderr
+
+
+def drawn(run_folder):
+    return {name for name in ("report.html", "plots") if (run_folder / name).exists()}
+
+
+def test_without_a_report_everything_else_is_there_and_the_report_can_be_had_later(folder):
+    result = invoke("run", "verb.yaml", "--no-report")
+    assert result.exit_code == 0, result.output
+    assert "picture" not in result.output
+    (run_folder,) = folder.glob("runs/verb/*")
+    assert drawn(run_folder) == set()
+    assert f"'ebmkit report runs/verb/{run_folder.name}' writes it" in result.output
+    assert (run_folder / "samples/samples.safetensors").is_file()
+    assert invoke("report", str(run_folder)).exit_code == 0
+    assert drawn(run_folder) == {"report.html", "plots"}
+
+
+def test_no_verb_that_runs_draws_without_a_report(folder):
+    told = json.loads(invoke("run", "verb.yaml", "--no-report", "--json", "--max-steps", "3").stdout)
+    assert (told["status"], told["picture"], told["report"]) == ("paused", None, None)
+    assert invoke("resume", told["folder"], "--no-report").exit_code == 0
+    assert drawn(folder / told["folder"]) == set()
+    (folder / "g.yaml").write_text("ebmkit: 1\nmodel: {use: gaussian, mean: [0, 0]}\nsampler: exact\ndevice: cpu\n")
+    sampled = invoke("sample", "g.yaml", "-n", "7", "--no-report", "--quiet").stdout.strip()
+    assert drawn(folder / sampled) == set()
+    assert drawn(ebmkit.run("g.yaml", report=False).folder) == set()
+    paused = json.loads(invoke("run", "verb.yaml", "--json", "--max-steps", "3").stdout)["folder"]
+    assert drawn(ebmkit.resume(paused, report=False).folder) == set()
 
 
 def test_divergence_has_its_exit_status_place_and_step(folder):

@@ -122,10 +122,20 @@ def test_evaluate_measures_again_and_anew(made):
 def test_report_is_written_anew_also_of_an_unfinished_run(copied):
     finished, paused = copied
     (finished / "report.html").unlink()
+    shutil.rmtree(finished / "plots", ignore_errors=True)
     for folder in (finished, paused):
         result = invoke("report", folder)
         assert result.exit_code == 0, result.output
         assert "</html>" in (folder / "report.html").read_text()
+        assert (folder / "plots/summary.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_report_elsewhere_leaves_the_run_as_it_is(copied, tmp_path):
+    _, paused = copied
+    assert invoke("report", paused, "--out", tmp_path / "page.html").exit_code == 0
+    assert "</html>" in (tmp_path / "page.html").read_text()
+    assert not (paused / "report.html").exists()
+    assert not (paused / "plots").exists()
 
 
 def test_reproduce_compares_every_bit(made, tmp_path):
