@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import click
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from ebmkit.cli.progress_line import ProgressLine
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.telling.progress import Position
@@ -35,7 +34,7 @@ class Watch:
         self.quiet = quiet
         self.as_json = as_json
         self.report = report
-        self._live: Bar | Status | None = None
+        self._live: ProgressLine | Status | None = None
         self._folder: Path | None = None
 
     def begin(self, folder: Path) -> None:
@@ -46,7 +45,7 @@ class Watch:
 
     def follow(self, what: str, steps: int, position: Position) -> None:
         if self.console.is_terminal:
-            self._show(Bar(self.console, what, steps, position))
+            self._show(ProgressLine(self.console, what, steps, position))
 
     def pace(self, line: str) -> None:
         if not self.console.is_terminal:
@@ -80,7 +79,7 @@ class Watch:
         elif self.quiet:
             click.echo(os.fsencode(record.folder))  # for programs: the exact bytes of the name
 
-    def _show(self, live: Bar | Status | None) -> None:
+    def _show(self, live: ProgressLine | Status | None) -> None:
         if self._live:
             self._live.stop()
         self._live = live
@@ -105,34 +104,6 @@ class Screen(Console):
     def on_broken_pipe(self) -> None:
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
-
-
-class Bar(Progress):
-    """A progress bar that reads the position when it is redrawn, five times a second, so that no loop waits for it."""
-
-    def __init__(self, console: Console, what: str, steps: int, position: Position) -> None:
-        self._position = position
-        self._task: TaskID | None = None
-        super().__init__(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[word]}"),
-            console=console,
-            refresh_per_second=5,
-            expand=True,
-        )
-        # A resumed run starts at its current step, so that rate and remaining time are those of this session.
-        self._task = self.add_task(what, total=steps, completed=position()[0], rate="", word="")
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        if self._task is not None:
-            step, word = self._position()
-            speed = self.tasks[0].speed
-            self.update(self._task, completed=step, rate=f"{speed:.0f} steps/s" if speed else "", word=word)
-        yield from super().get_renderables()
 
 
 def results_table(record: Record, *, ascii_only: bool) -> Table:
