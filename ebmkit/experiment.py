@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.engine.folder.record import read_summary
-from ebmkit.engine.folder.run_format import check_format
+from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.world import require_one_process
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
@@ -48,7 +48,7 @@ def resume(
     from ebmkit.report.drawing import draw_run
 
     require_one_process()
-    check_format(Path(folder))  # the spec of an old run need not be valid
+    check_folder(Path(folder))  # the spec of an old run need not be valid
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
     return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run if report else None)
 
@@ -62,6 +62,7 @@ class Run:
     """
 
     def __init__(self, folder: Path, plugins: PluginFiles = ()) -> None:
+        check_folder(folder)
         self.folder = folder
         #: The content of `run.json`: status, step, seed, results, sessions.
         self.summary: dict[str, Any] = read_summary(folder)

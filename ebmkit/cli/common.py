@@ -116,9 +116,9 @@ def run_argument(name: str = "run") -> Callable[[F], F]:
 def run_folder(path: Path) -> Path:
     """The folder, if it is that of a run of the current format; otherwise an error that says what to do."""
     if (path / "run.json").is_file():
-        from ebmkit.engine.folder.run_format import check_format
+        from ebmkit.engine.folder.run_format import check_folder
 
-        check_format(path)
+        check_folder(path)
         return path
     inside = sorted(found.parent for found in path.glob("*/run.json")) if path.is_dir() else []
     hint = f"; the newest run in it is {inside[-1]}" if inside else ""

@@ -96,7 +96,7 @@ def _results(row: dict[str, Any], compact: bool) -> str:
 def _age(started: str) -> str:
     if not started:
         return "-"
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(started)).total_seconds()
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(started).astimezone(UTC)).total_seconds()
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:
             return f"{seconds // length:.0f} {unit}"

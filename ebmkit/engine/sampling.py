@@ -16,7 +16,7 @@ from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.lockfile import data_files, drift
-from ebmkit.engine.folder.run_format import check_format
+from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
@@ -24,7 +24,7 @@ from ebmkit.engine.training_state import fitting, restore_weights
 from ebmkit.errors.running import Diverged, Drifted, StorageFailed
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import level_and_signal
-from ebmkit.storage.atomic import storing
+from ebmkit.storage.reading import read_whole
 
 
 def view_of(
@@ -43,7 +43,7 @@ def view_of(
     `condition` is given or the plan samples differently. In the latter case `experiment` is the hash of the run's plan.
     """
     if run_folder:
-        check_format(run_folder)
+        check_folder(run_folder)
     if samples is not None:
         plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, samples=samples))
     parts = build(plan)
@@ -88,8 +88,7 @@ def give_kept_samples(view: RunView, run_folder: Path) -> None:
     kept, traces, chains = (run_folder / f"samples/{name}.safetensors" for name in ("samples", "traces", "chains"))
     if kept.is_file() and traces.is_file():
         long = view.plan.spec.chains
-        with storing(kept):
-            contents = [path.read_bytes() for path in ((kept, traces, chains) if long else (kept, traces))]
+        contents = [read_whole(path) for path in ((kept, traces, chains) if long else (kept, traces))]
         try:
             x, *others = (load_tensors(content) for content in contents)
             draws = Draws.from_tensors(x["x"], long.count, others[1]) if long else None

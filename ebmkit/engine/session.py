@@ -18,7 +18,7 @@ from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.checkpointer import Checkpointer
 from ebmkit.engine.folder.lockfile import drift, lock, to_yaml
 from ebmkit.engine.folder.record import Record
-from ebmkit.engine.folder.run_format import check_format
+from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.folder.trackers import Trackers
 from ebmkit.engine.limit import Limit, Paused
 from ebmkit.engine.loop import train
@@ -78,7 +78,7 @@ def resume(
     limit: Limit | None = None,
 ) -> Record:
     """Continue the run in `folder`, whose plan this is, from its last intact checkpoint."""
-    check_format(folder)
+    check_folder(folder)
     require_packages(plan)
     progress = progress or Silent()
     with settings_kept(), Signals() as signals:

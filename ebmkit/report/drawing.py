@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ebmkit.storage.atomic import make_folder, storing, write_bytes, write_text
+from ebmkit.storage.atomic import make_folder, write_bytes, write_text
+from ebmkit.storage.reading import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +37,4 @@ def write_page(view: RunView, folder: Path, summary: dict[str, Any], path: Path)
     """Write the report of the run in `folder`; `summary` is the content of `run.json`."""
     from ebmkit.report.page import write_report
 
-    with storing(folder / "lock.yaml"):
-        lock = (folder / "lock.yaml").read_text(encoding="utf-8")
-    write_text(path, write_report(view, summary, lock))
+    write_text(path, write_report(view, summary, read_text(folder / "lock.yaml")))

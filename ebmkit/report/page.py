@@ -24,6 +24,7 @@ from ebmkit.report.provenance import commands, duration_of, moment, provenance
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import THEME, night
 from ebmkit.report.svg import draw_svg
+from ebmkit.storage.reading import read_text
 
 if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
@@ -126,7 +127,7 @@ def _kept(view: RunView, name: str) -> str | None:
     """The text of a file in the run folder: the plan of a run that is opened again was not read from the original
     spec."""
     path = view.folder / name if view.folder else None
-    return path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else None
+    return read_text(path) if path and path.is_file() else None
 
 
 def _some(panels: list[Panel], *, wide: bool) -> list[Panel]:

@@ -10,9 +10,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ebmkit.errors.running import StorageFailed
+from ebmkit.storage.regular import kind_of_file
 
 #: The temporary names used here, which end with a process id or with "deleted".
 LEFT = re.compile(r"\..+\.(\d+|deleted)")
@@ -36,7 +37,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     with storing(path, len(content)):
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            with temporary.open("wb") as file:
+            temporary.unlink(missing_ok=True)  # of a killed process with the same number
+            with temporary.open("xb") as file:  # a new file: not one that a link of this name leads to
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -51,13 +53,26 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same for text, in UTF-8 with unchanged line ends."""
-    write_bytes(path, text.encode())
+    """The same for text, in UTF-8 with unchanged line ends. Names of files that are not text are written escaped."""
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """The same for an object as JSON; NaN or infinity in it is a bug and raises an error."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def open_append(path: Path) -> TextIO:
+    """Open a text file for appending lines. In an untrusted folder it must not be another file under this name: a link
+    is refused, and a file with several names (hard links) becomes a copy first."""
+    with storing(path):
+        if os.path.lexists(path):
+            status = path.lstat()
+            if kind := kind_of_file(status.st_mode):
+                raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
+            if status.st_nlink > 1:
+                write_bytes(path, path.read_bytes())
+        return path.open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
 
 
 def make_folder(path: Path) -> None:

@@ -311,7 +311,7 @@ def test_a_run_leaves_the_settings_of_the_process_as_they_were(small, plan_of, t
         torch.use_deterministic_algorithms(before[1])
 
 
-def test_a_strangers_run_folder_cannot_lead_elsewhere(small, plan_of, tmp_path):
+def test_an_untrusted_run_folder_cannot_lead_elsewhere(small, plan_of, tmp_path):
     from ebmkit.engine.limit import Limit
     from tests.drawn import resume
 
@@ -321,10 +321,13 @@ def test_a_strangers_run_folder_cannot_lead_elsewhere(small, plan_of, tmp_path):
     outside.mkdir()
     (outside / ".settings.2024").write_text("mine")
     (folder / "pictures").symlink_to(outside)
-    log = (folder / "log.txt").rename(outside / "log.txt")
+    with pytest.raises(StorageFailed, match="pictures: a link to"):
+        resume(plan, folder)
+    (folder / "pictures").unlink()
+    log = (folder / "log.txt").rename(folder / "kept.txt")
     (folder / "log.txt").symlink_to(log)
     said = log.read_text()
-    with pytest.raises(StorageFailed, match="a link, not a file"):
+    with pytest.raises(StorageFailed, match="it is a link"):
         resume(plan, folder)
     (folder / "log.txt").unlink()
     lock = (folder / "lock.yaml").read_text()

@@ -1,6 +1,7 @@
 """The lock of a run, seen from other processes."""
 
 import errno
+import os
 import signal
 import subprocess
 import sys
@@ -109,15 +110,6 @@ def test_nothing_is_at_work_in_a_read_only_archive(number, tmp_path, monkeypatch
     assert not is_locked(tmp_path)
 
 
-def test_a_file_system_without_locks_is_an_error_of_storage(tmp_path, monkeypatch):
-    """Older versions of filelock raise a NotImplementedError there."""
-    (tmp_path / FILE).touch()
-    monkeypatch.setattr(filelock.FileLock, "_acquire", failing(NotImplementedError("no flock here")))
-    assert is_locked(tmp_path)
-    with pytest.raises(StorageFailed, match="no flock here"):
-        RunLock(tmp_path)
-
-
 def failing(error):
     def acquire(self):
         raise error
@@ -139,3 +131,21 @@ def test_the_file_is_empty_and_stays_when_leftovers_are_swept(tmp_path):
     assert (tmp_path / FILE).read_bytes() == b""
     assert is_locked(tmp_path)
     lock.release()
+
+
+def test_another_name_of_a_file_with_content_is_not_emptied(tmp_path):
+    """Older versions of filelock truncate the file that they lock."""
+    (tmp_path / "elsewhere").write_text("content")
+    (tmp_path / FILE).hardlink_to(tmp_path / "elsewhere")
+    assert is_locked(tmp_path)
+    with pytest.raises(StorageFailed, match="another name of a file"):
+        RunLock(tmp_path)
+    assert (tmp_path / "elsewhere").read_text() == "content"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=lambda make: make.__name__)
+def test_a_special_file_is_refused_and_never_waited_for(make, tmp_path):
+    make(tmp_path / FILE)
+    assert is_locked(tmp_path)
+    with pytest.raises(StorageFailed, match="it is a"):
+        RunLock(tmp_path)

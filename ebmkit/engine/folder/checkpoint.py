@@ -20,8 +20,11 @@ from torch import Tensor
 
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import make_folder, move_folder, remove_folder, storing, write_bytes
+from ebmkit.storage.reading import read_whole
 
 MANIFEST, VALUES, TENSORS = "manifest.json", "state.json", ".safetensors"
+#: Maximum number of bytes of a manifest, which has a few hundred.
+MOST_BYTES = 1 << 20
 NAME = re.compile(r"state\.json|[a-z_]+\.safetensors")
 
 
@@ -68,7 +71,7 @@ def read(folder: Path, experiment: str | None) -> Saved:
 
     It must belong to `experiment`, unless that is None.
     """
-    content = _bytes(folder / MANIFEST)
+    content = read_whole(folder / MANIFEST, MOST_BYTES)
     try:
         manifest = json.loads(content)
         step, hashes = manifest["step"], manifest["sha256"]
@@ -82,7 +85,7 @@ def read(folder: Path, experiment: str | None) -> Saved:
         raise StorageFailed(f"{folder}: belongs to another experiment")
     if folder.name != f"step-{step:06d}":
         raise StorageFailed(f"{folder}: holds step {step}")
-    contents = {name: _bytes(folder / name) for name in hashes}
+    contents = {name: read_whole(folder / name) for name in hashes}
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != hashes[name]:
             raise StorageFailed(f"{folder / name}: damaged, its hash is not the one in {MANIFEST}")
@@ -140,11 +143,6 @@ def _manifest(experiment: str, step: int, hashes: dict[str, str]) -> bytes:
     content = {"experiment": experiment, "step": step, "sha256": dict(sorted(hashes.items()))}
     own = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     return (json.dumps({**content, "manifest_sha256": own}, indent=2) + "\n").encode()
-
-
-def _bytes(path: Path) -> bytes:
-    with storing(path):
-        return path.read_bytes()
 
 
 def _on_host(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

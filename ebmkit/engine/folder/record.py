@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
-from ebmkit.engine.folder.run_format import FORMAT, refuse_other_format
+from ebmkit.engine.folder.run_format import FORMAT, refuse_other_format, summary_bytes
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.language.plan import Plan, resolved_yaml
-from ebmkit.storage.atomic import make_folder, storing, sweep, write_json, write_text
+from ebmkit.storage.atomic import make_folder, open_append, storing, sweep, write_json, write_text
 from ebmkit.storage.run_lock import RunLock
 
 Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interrupted", "paused"]
@@ -70,11 +72,15 @@ class Record:
         self.error = ""
         self.sessions: list[SessionRecord] = []
         self._began = datetime.now(UTC)
-        if (folder / "log.txt").is_symlink():  # an untrusted run could redirect our writes
-            raise StorageFailed(f"{folder / 'log.txt'}: a link, not a file")
+        self._clock = time.monotonic()  # the other clock may be set while the run lasts
         self._lock = RunLock(folder)
-        with storing(folder):
-            self._log = (folder / "log.txt").open("a", encoding="utf-8", buffering=1)
+        try:
+            self._log = open_append(folder / "log.txt")
+            if self._lock.notice:
+                self.say(self._lock.notice)
+        except BaseException:
+            self._lock.release()
+            raise
 
     @classmethod
     def create(cls, plan: Plan, runs_dir: Path, lock: str) -> Self:
@@ -132,7 +138,7 @@ class Record:
     def save(self) -> None:
         """Write `run.json` with the current state."""
         session = self.sessions[-1]
-        session.seconds = round((datetime.now(UTC) - self._began).total_seconds(), 3)
+        session.seconds = round(time.monotonic() - self._clock, 3)
         session.to_step = self.step
         write_json(self.folder / "run.json", self.summary())
 
@@ -189,19 +195,38 @@ class Record:
 def read_summary(folder: Path) -> dict[str, Any]:
     """The content of `run.json`. A folder without it is not a run, or the run had not started."""
     path = folder / "run.json"
-    with storing(path):
-        content = path.read_bytes()
+    content = summary_bytes(folder)
     try:
         summary: dict[str, Any] = json.loads(content)
         refuse_other_format(folder, summary)
         wrong = [key for key, kind in KEYS.items() if not isinstance(summary.get(key), kind)]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: missing or of the wrong type")
-        for session in summary["sessions"]:
-            SessionRecord(**session)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        _check_values(summary)
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise StorageFailed(f"{path}: damaged: {error}") from error
     return summary
+
+
+def _check_values(summary: dict[str, Any]) -> None:
+    """Raise a ValueError or TypeError if an entry has a wrong value, since others would compute with it."""
+    datetime.fromisoformat(summary["started"]).astimezone(UTC)
+    for name, value in {"seconds": summary["seconds"], **summary["results"]}.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise ValueError(f"{name}: not a finite number")
+    if not all(isinstance(words, str) for words in [*summary["unmet"], *summary["warnings"]]):
+        raise ValueError("unmet, warnings: not lists of sentences")
+    for session in summary["sessions"]:
+        _check_session(SessionRecord(**session))
+
+
+def _check_session(session: SessionRecord) -> None:
+    numbers = (session.seconds, session.from_step, session.to_step)
+    words = [session.started, *session.command, *session.drift]
+    if not all(type(number) in (int, float) and isfinite(number) for number in numbers):
+        raise ValueError("sessions: not finite numbers")
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError("sessions: not texts")
 
 
 def _status(error: BaseException | None) -> Status:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ebmkit.engine.folder import checkpoint
 from ebmkit.errors.running import StorageFailed
-from ebmkit.storage.atomic import storing
+from ebmkit.storage.reading import read_whole
 
 
 def compare(one: Path, other: Path) -> dict[str, bool]:
@@ -26,7 +26,4 @@ def _kept(run: Path) -> dict[str, Path]:
 
 
 def _bytes(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
-    with storing(path):
-        return path.read_bytes()
+    return None if path is None else read_whole(path)

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ebmkit.errors.running import StorageFailed
-from ebmkit.storage.atomic import storing
+from ebmkit.storage.links import refuse_ways_out
+from ebmkit.storage.reading import read_whole
 
 #: Increased when run folders change so that earlier ones cannot be read. Format 1 had no number and the key "sittings".
 FORMAT = 2
+
+#: Maximum number of bytes of `run.json`, which has a few thousand.
+MOST_BYTES = 1 << 22
 
 
 class OtherFormat(StorageFailed):
@@ -27,16 +31,22 @@ class OtherFormat(StorageFailed):
         self.status: Literal["old format", "newer format"] = "old format" if old else "newer format"
 
 
-def check_format(folder: Path) -> None:
-    """Raise `OtherFormat` if the run in `folder` has another format. To be called before anything else is read."""
-    path = folder / "run.json"
-    with storing(path):
-        content = path.read_bytes()
+def check_folder(folder: Path) -> None:
+    """Check the folder of a run, which is untrusted, before anything else in it is read or written.
+
+    Raises `StorageFailed` if something in it leads to another place, and `OtherFormat` if it has another format.
+    """
+    refuse_ways_out(folder)
     try:
-        summary = json.loads(content)
+        summary = json.loads(summary_bytes(folder))
     except (ValueError, RecursionError):
         return  # damaged: `read_summary` says how
     refuse_other_format(folder, summary)
+
+
+def summary_bytes(folder: Path) -> bytes:
+    """The bytes of `run.json`."""
+    return read_whole(folder / "run.json", MOST_BYTES)
 
 
 def refuse_other_format(folder: Path, summary: Any) -> None:

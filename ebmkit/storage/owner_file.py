@@ -1,0 +1,114 @@
+"""A file that says which process works on a folder, for file systems without locks (Lustre, some NFS).
+
+Unlike a lock, it stays when the process is killed. It then counts as abandoned if the process ran on this machine;
+whether a process on another machine is still alive cannot be determined.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from ebmkit.storage.regular import open_regular
+
+FILE = ".owner"
+
+#: Maximum number of bytes of the file that are read.
+_MOST = 4096
+
+
+class Owner(NamedTuple):
+    """A process: its machine, its number, and when it started, since numbers are used again."""
+
+    host: str
+    pid: int
+    started: str
+
+    @classmethod
+    def this_process(cls) -> Self:
+        return cls(_host(), os.getpid(), _start_of(os.getpid()))
+
+    @classmethod
+    def of(cls, folder: Path) -> Self | None:
+        """The owner of a folder; None if there is none. A file that cannot be understood belongs to no process."""
+        try:
+            with open_regular(folder / FILE, follow=False) as file:
+                content = json.loads(file.read(_MOST))
+            return cls(str(content["host"]), int(content["pid"]), str(content["started"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
+            return cls("", 0, "")
+
+    @property
+    def alive(self) -> bool:
+        """False if the process ran on this machine and has ended; otherwise it has to be assumed that it runs."""
+        if self.host != _host():
+            return True
+        try:
+            os.kill(self.pid, 0)  # sends no signal
+        except (ProcessLookupError, OverflowError):
+            return False
+        except OSError:  # of another user
+            return True
+        return _start_of(self.pid) == self.started
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host.partition('/')[0]}" if self.host else "an unknown process"
+
+
+def take(folder: Path) -> Owner | None:
+    """Make this process the owner of a folder. Returns the process that already is, or None if this one has become it.
+
+    Abandoned files are replaced.
+    """
+    ours = Owner.this_process()
+    for _ in range(3):
+        try:
+            with (folder / FILE).open("x", encoding="utf-8") as file:
+                json.dump(ours._asdict(), file)
+            return None
+        except FileExistsError:
+            owner = Owner.of(folder)
+            if owner is not None and owner.alive:
+                return owner
+            _remove_abandoned(folder, owner)
+    return Owner.of(folder) or Owner("", 0, "")
+
+
+def give_up(folder: Path) -> None:
+    """Remove the file if it names this process."""
+    if Owner.of(folder) == Owner.this_process():
+        (folder / FILE).unlink(missing_ok=True)
+
+
+def _remove_abandoned(folder: Path, owner: Owner | None) -> None:
+    """Remove the file of a process that has ended. Another process may do the same at this moment, so the file is
+    renamed first, which only one of them can do, and put back if it is a new one."""
+    aside = folder / f"{FILE}.{os.getpid()}"  # `sweep` deletes it if this process is killed here
+    with suppress(FileNotFoundError):
+        (folder / FILE).rename(aside)
+        with open_regular(aside, follow=False) as file:
+            found = file.read(_MOST)
+        if owner is not None and json.loads(found) != owner._asdict():
+            aside.rename(folder / FILE)
+        else:
+            aside.unlink()
+
+
+def _host() -> str:
+    """The name of this machine and, where known, the number of its last start: many machines share a name."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return f"{platform.node()}/{boot.read_text().strip() if boot.is_file() else ''}"
+
+
+def _start_of(pid: int) -> str:
+    """When a process started, in ticks since the start of the machine; empty where this is unknown."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
