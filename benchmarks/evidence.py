@@ -69,7 +69,7 @@ class Trial:
             try:
                 plan = ebmkit.load_spec(GALLERY / f"{self.spec}.yaml", sets=list(self.sets))
                 record = ebmkit.run(plan, runs_dir=Path(folder))
-                found = {"results": record.results, "unmet": list(map(str, record.unmet))}
+                found = {"results": record.results, "unmet": list(map(str, record.mistakes))}
                 found |= {"learnt": last(record.folder / "metrics.jsonl", "log_z")}
             except EbmkitError as error:
                 found = {"error": f"{error.code}: {error.message}"}

@@ -28,8 +28,9 @@ def run(
 ) -> Record:
     """Run an experiment without output: a plan, or anything that `load_spec` accepts.
 
-    The record has the folder and the results; claims that do not hold are in `record.unmet`. With `report=False` there
-    is neither a report nor a picture; `ebmkit report` writes them later.
+    The record has the folder and the results. What failed in the final evaluation is in `record.failed`, claims that do
+    not hold are in `record.unmet`. With `report=False` there is neither a report nor a picture; `ebmkit report` writes
+    them later.
     """
     from ebmkit.engine import session  # imports torch
     from ebmkit.report.drawing import draw_run
@@ -106,8 +107,11 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, list[tuple[int, float]]]:
-        """All recorded numbers: lists of `(step, value)` pairs by name."""
-        return {name: list(points) for name, points in self.view.history.series.items()}
+        """All recorded numbers: lists of `(step, value)` pairs by name; of a run that failed, those up to its end."""
+        from ebmkit.engine.sampling import view_for_report
+
+        view = view_for_report(self.plan, self.folder, self.summary, print)
+        return {name: list(points) for name, points in view.history.series.items()}
 
     @cached_property
     def samples(self) -> Tensor:

@@ -15,7 +15,7 @@ from ebmkit.engine.trained import trained
 #: What every view has.
 PROMISED = {*dir(View), *View.__annotations__}
 #: What the report reads of a run beyond that.
-OF_THE_RUN = {"plan", "history", "mixing", "starts"}
+OF_THE_RUN = {"plan", "history", "mixing", "no_samples", "starts"}
 OF_THE_SPEC = {*dir(ViewedSpec), *ViewedSpec.__annotations__}
 
 

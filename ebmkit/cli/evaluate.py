@@ -11,6 +11,7 @@ import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
 from ebmkit.errors.base import Mistakes
+from ebmkit.errors.printable import printable
 
 
 @click.command("evaluate")
@@ -27,7 +28,10 @@ from ebmkit.errors.base import Mistakes
 @plugin_option
 @error_options
 def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """Evaluate the last checkpoint of RUN, with its own metrics or with others. The run is not changed."""
+    """Evaluate the last checkpoint of RUN, with its own metrics or with others. The run is not changed.
+
+    A metric that fails does not affect the others; all failures are shown at the end.
+    """
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     if metrics:
         sets = [f"evaluate=[{', '.join(metrics)}]", "expect=[]"]
@@ -43,12 +47,19 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
 
     with Signals():
         view = view_of(plan, run, seed=seed, say=partial(click.echo, err=True))
-        results = Evaluation(view).measure(plan.spec.evaluate, at_least=plan.spec.samples if view.can_sample else 0)
+        least = plan.spec.samples if view.can_sample else 0
+        measured = Evaluation(view).measure(plan.spec.evaluate, at_least=least)
     if as_json:
-        click.echo(json.dumps({"folder": str(run), "step": view.step, "results": results}))
+        failed = [failure.plain() for failure in measured.failed]
+        found = {"folder": str(run), "step": view.step, "results": measured.results, "failed": failed}
+        click.echo(json.dumps(found))
     else:
-        wide = max(map(len, results))
-        for name, value in results.items():
-            click.echo(f"{name:<{wide}}  {value:.6g}")
-    if claims := unmet(plan, results):
-        raise Mistakes(claims)
+        shown = {name: f"{value:.6g}" for name, value in measured.results.items()}
+        for failure in measured.failed:
+            shown |= dict.fromkeys(failure.results, f"failed: {failure.error.message}")
+        wide = max(map(len, shown))
+        for name, words in shown.items():
+            click.echo(printable(f"{name:<{wide}}  {words}"))
+    mistakes = [*(failure.error for failure in measured.failed), *unmet(plan, measured)]
+    if mistakes:
+        raise Mistakes(mistakes)

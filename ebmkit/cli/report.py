@@ -21,18 +21,15 @@ def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     summary = read_summary(run)
 
-    from ebmkit.engine.sampling import give_kept_samples, view_of
+    from ebmkit.engine.sampling import view_for_report
     from ebmkit.engine.signals import Signals
     from ebmkit.report.drawing import write_page, write_picture
 
     with Signals():
-        view = view_of(plan, run, say=partial(click.echo, err=True))
-        if view.step == summary["step"]:
-            give_kept_samples(view, run)
-            view.results = summary["results"]
+        view = view_for_report(plan, run, summary, say=partial(click.echo, err=True))
         if out is None:
             picture, out = run / "plots" / "summary.png", run / "report.html"
-            write_picture(view, picture)
+            write_picture(view, summary["status"], picture)
             click.echo(f"picture  {picture}")
         write_page(view, run, summary, out)
     click.echo(f"report   {out}")

@@ -85,5 +85,5 @@ def carry_out(
     with Watch(quiet=quiet, as_json=as_json, report=report) as watch:
         draw = draw_run if report else None
         record = run(plan, runs_dir=runs_dir, draw=draw, progress=watch, limit=limit)
-    if record.unmet:
-        raise Mistakes(record.unmet)
+    if record.mistakes:
+        raise Mistakes(record.mistakes)

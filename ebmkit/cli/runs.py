@@ -88,8 +88,9 @@ def _row(folder: Path) -> dict[str, Any]:
 
 
 def _results(row: dict[str, Any], compact: bool) -> str:
-    """The first three results, or the reason why there are none."""
+    """The first three results, and what failed; or the reason why there are none."""
     results = [f"{name} {value:.4g}" for name, value in list(row["results"].items())[:3]]
+    results += [f"{failure.get('what')} failed" for failure in row.get("failed", [])]
     return ("\n" if compact else "  ").join(results) or " ".join(str(row.get("error", "")).split())
 
 

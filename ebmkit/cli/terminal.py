@@ -63,9 +63,11 @@ class Watch:
 
     def finished(self, record: Record) -> None:
         self._show(None)
-        if record.results:
+        if record.results or record.failed:
             self.say("")
             self.console.print(results_table(record, ascii_only=self.console.options.ascii_only))
+        for failure in record.failed:
+            self.say(f"{failure.what} failed: {failure.error.message}")
         if record.status == "finished":
             self.say(f"\nfinished in {record.seconds:.1f} s")
             self.say(f"results  {record.folder}")
@@ -96,6 +98,8 @@ class Watch:
             self._show(None)  # restores the cursor of the terminal in any case
             if error is not None and self._folder:
                 self.say(f"partial results: {self._folder}")
+                if (report := self._folder / "report.html").is_file():
+                    self.say(f"report   {report}")
 
 
 class Screen(Console):
@@ -123,15 +127,24 @@ def results_table(record: Record, *, ascii_only: bool) -> Table:
             if claim.metric == name
         )
         table.add_row(Text(printable(name)), f"{value:.5g}", *([verdicts] if record.plan.spec.expect else []))
+    for failure in record.failed:
+        for name in failure.results or (failure.what,):
+            claims = [claim_in_words(claim) for claim in record.plan.spec.expect if claim.metric == name]
+            verdict = Text("  ".join(f"{no} {claim}" for claim in claims), "red")
+            table.add_row(Text(printable(name)), Text("failed", "red"), *([verdict] if record.plan.spec.expect else []))
     return table
 
 
 def as_object(record: Record, *, report: bool) -> dict[str, Any]:
     """The result of a run as a JSON object; picture and report are null if they were not wanted."""
     claims = [
-        {"metric": claim.metric, "expected": claim_in_words(claim), "met": is_met(claim, record.results[claim.metric])}
+        {
+            "metric": claim.metric,
+            "expected": claim_in_words(claim),
+            "met": claim.metric in record.results and is_met(claim, record.results[claim.metric]),
+        }
         for claim in record.plan.spec.expect
-        if claim.metric in record.results
+        if record.results or record.failed  # a run that stopped early has neither
     ]
     drawn = {"picture": str(record.picture), "report": str(record.report)}
     files = {"folder": str(record.folder), **(drawn if report else dict.fromkeys(drawn))}

@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 
 from ebmkit.contracts.kinds import Metric
+from ebmkit.engine.failure import Failure, Measured
 from ebmkit.engine.run_view import RunView
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
+from ebmkit.errors.base import EbmkitError, Mistakes, first_of
 from ebmkit.errors.running import Diverged
 from ebmkit.storage.export import write_samples
 
@@ -35,25 +37,39 @@ class Evaluation:
         return any(step % every == 0 for every in self._periods) and step != self._last
 
     def look(self, step: int) -> dict[str, float]:
-        """Measure the metrics that are due, and keep samples if those are."""
+        """Measure the metrics that are due, and keep samples if those are. The first failure is raised."""
         due = [metric for metric in self.metrics if metric.every and step % metric.every == 0]
         few = min(self.view.plan.spec.samples, POINTS if math.prod(self.view.event) <= 16 else IMAGES)
         keeps = bool(self._samples_every) and step % (self._samples_every or 1) == 0
-        results = self.measure(due, at_least=few if keeps else 0)
+        results, failed = self.measure(due, at_least=few if keeps else 0)
+        for failure in failed:
+            raise failure.error
         if keeps and self.view.folder:
             write_samples(self.view.folder / "samples" / f"step-{step:06d}.safetensors", self.view.samples(few))
         return results
 
-    def measure(self, metrics: Sequence[Metric], at_least: int = 0) -> dict[str, float]:
-        """Draw the samples that all `metrics` share, `at_least` this many; then measure and check."""
+    def measure(self, metrics: Sequence[Metric], at_least: int = 0) -> Measured:
+        """Draw the samples that all `metrics` share, `at_least` this many; then measure and check.
+
+        What fails is reported in the outcome, and the rest is measured. Without samples, metrics that need none are.
+        """
         view = self.view
-        if view.can_sample and (most := self.samples_of(metrics, at_least)):
-            view.samples(most)
         results: dict[str, float] = {}
+        failed: list[Failure] = []
+        if view.can_sample and (most := self.samples_of(metrics, at_least)):
+            try:
+                view.samples(most)
+            except EbmkitError as error:
+                view.refuse_samples(error)
+                failed.append(Failure("samples", (), error))
         for metric in metrics:
-            results |= self._measure(metric)
+            try:
+                results |= self._measure(metric)
+            except (EbmkitError, Mistakes) as error:
+                who = label_at(view.plan, ("evaluate", self._position(metric)))
+                failed.append(Failure(who, metric.results(), first_of(error)))
         view.results = results
-        return results
+        return Measured(results, failed)
 
     @staticmethod
     def samples_of(metrics: Sequence[Metric], at_least: int = 0) -> int:
@@ -62,7 +78,7 @@ class Evaluation:
 
     def _measure(self, metric: Metric) -> dict[str, float]:
         plan, view = self.view.plan, self.view
-        index = next(i for i, other in enumerate(self.metrics) if other is metric)
+        index = self._position(metric)
         twins = sum(other.component_name == metric.component_name for other in self.metrics[:index])
         who = label_at(plan, ("evaluate", index))
         # Named after the metric, not its position: other metrics and earlier evaluations do not change its numbers.
@@ -77,3 +93,6 @@ class Evaluation:
                     f"{who}: {name} is {value} after {view.step} training steps", plan.place(("evaluate", index))
                 )
         return values
+
+    def _position(self, metric: Metric) -> int:
+        return next(position for position, other in enumerate(self.metrics) if other is metric)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ebmkit.engine.failure import Measured
 from ebmkit.errors.running import ExpectationUnmet
 from ebmkit.language.plan import Plan
 from ebmkit.language.sections import Expectation
@@ -19,14 +22,20 @@ def claim_in_words(claim: Expectation) -> str:
     return " and ".join(above + below)
 
 
-def unmet(plan: Plan, results: dict[str, float]) -> list[ExpectationUnmet]:
-    """The claims that do not hold, each at its line."""
-    return [
-        ExpectationUnmet(
-            f"{claim.metric} is {results[claim.metric]:.6g}, expected {claim_in_words(claim)}",
-            plan.place(("expect", index)),
-            help="all results were saved; '--unset expect' runs without the claims",
-        )
-        for index, claim in enumerate(plan.spec.expect)
-        if not is_met(claim, results[claim.metric])
-    ]
+def unmet(plan: Plan, measured: Measured) -> list[ExpectationUnmet]:
+    """The claims that do not hold, each at its line. A claim about a value that could not be measured does not hold."""
+    return list(_unmet(plan, measured))
+
+
+def _unmet(plan: Plan, measured: Measured) -> Iterator[ExpectationUnmet]:
+    missing = {name: failure for failure in measured.failed for name in failure.results}
+    for index, claim in enumerate(plan.spec.expect):
+        place, expected = plan.place(("expect", index)), f"expected {claim_in_words(claim)}"
+        if failure := missing.get(claim.metric):
+            yield ExpectationUnmet(f"{claim.metric} was not measured, because {failure.what} failed; {expected}", place)
+        elif not is_met(claim, value := measured.results[claim.metric]):
+            yield ExpectationUnmet(
+                f"{claim.metric} is {value:.6g}, {expected}",
+                place,
+                help="all results were saved; '--unset expect' runs without the claims",
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.sample_drawing import SampleDrawing
 from ebmkit.engine.telling.divergence import explain
+from ebmkit.errors.base import EbmkitError
 from ebmkit.language.plan import Plan
 from ebmkit.language.sections import Spec
 
@@ -52,6 +54,9 @@ class RunView:
         self.sample_labels: Tensor | None = None
         #: A condition on the samples, if the caller sets one.
         self.condition: Condition | None = None
+        #: Why there are no samples, or not even usable weights; see `refuse_samples` and `refuse_weights`.
+        self.no_samples: EbmkitError | None = None
+        self._no_weights: EbmkitError | None = None
         self._mixing: tuple[Draws, Mixing] | None = None
         self._drawn: Tensor | None = None
         self._drawn_at = -1
@@ -135,22 +140,27 @@ class RunView:
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
         """Energies `(B,)`, without a graph; see `Evaluated.energy`."""
-        return self.evaluated.energy(x, level)
+        _raise_again(self._no_weights)
+        return self._some_finite(self.evaluated.energy(x, level))
 
     def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
         """`-dE/dx`, the direction in which states become more likely; see `Evaluated.score`."""
-        return self.evaluated.score(x, level, labels)
+        _raise_again(self._no_weights)
+        return self._some_finite(self.evaluated.score(x, level, labels))
 
     def starts(self, n: int) -> Tensor:
         """`n` starting points of chains."""
+        _raise_again(self.no_samples)
         return self._drawing.starts(n, self.step)
 
     def inpainted(self, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None = None) -> Tensor:
         """States that are `known` where the mask is true, and drawn by the sampler of the spec elsewhere."""
+        _raise_again(self.no_samples)
         return from_noise.inpainted(self.evaluated, known, mask, rng, labels)
 
     def trajectory(self, n: int, moments: int, rng: Generator) -> list[tuple[float | None, Tensor]]:
         """The way of `n` new chains from noise to samples; see `from_noise.trajectory`."""
+        _raise_again(self.no_samples)
         labels = self._drawing.labels(n, rng, self.condition)
         return from_noise.trajectory(self.evaluated, n, moments, labels, rng)
 
@@ -166,12 +176,27 @@ class RunView:
         """
         wanted = self.plan.spec.samples if self.plan.spec.chains else n
         if self._drawn is None or self._drawn_at != self.step or len(self._drawn) < wanted:
+            _raise_again(self.no_samples)
             drawn = self._drawing.draw(wanted, self.step, self.condition)
             self._drawn, self._drawn_at = drawn.x, self.step
             self.traces, self.draws, self.sample_labels = drawn.traces, drawn.draws, drawn.labels
         if self.draws is None or len(self._drawn) <= n:
             return self._drawn[:n]
         return self._drawn[torch.arange(n, device=self._drawn.device) * len(self._drawn) // n]  # evenly over all chains
+
+    def refuse_samples(self, why: EbmkitError) -> None:
+        """Draw no more samples: a request for some raises this error, so that its user says why there are none."""
+        self.no_samples = why
+
+    def refuse_weights(self, why: EbmkitError) -> None:
+        """The same for samples, energies and scores, if the weights are not those of a model."""
+        self.no_samples = self._no_weights = why
+
+    def _some_finite(self, values: Tensor) -> Tensor:
+        """In a run that failed, weights may be finite but too large for any energy to be finite."""
+        if self.no_samples is not None and not bool(values.isfinite().any()):
+            _raise_again(self.no_samples)
+        return values
 
     @property
     def mixing(self) -> Mixing | None:
@@ -195,6 +220,11 @@ class RunView:
         fresh = RunView(plan, self.parts, streams, self.history, self.folder)
         fresh.condition = condition
         return fresh
+
+
+def _raise_again(error: EbmkitError | None) -> None:
+    if error is not None:
+        raise copy.copy(error)  # a copy, so that the traceback of the first one stays as it was
 
 
 def assemble(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from torch import Tensor
 
+from ebmkit.components.trackers.jsonl import read_records
 from ebmkit.contracts.draws import Draws
 from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
@@ -21,7 +23,7 @@ from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.engine.training_state import fitting, restore_weights
-from ebmkit.errors.running import Diverged, Drifted, StorageFailed
+from ebmkit.errors.running import ComponentFailed, Diverged, Drifted, StorageFailed
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import level_and_signal
 from ebmkit.storage.reading import read_whole
@@ -59,6 +61,26 @@ def view_of(
         with fitting(saved):
             view.history.restore(saved.values["history"])
         view.history.step = saved.step
+    return view
+
+
+def view_for_report(plan: Plan, run_folder: Path, summary: dict[str, Any], say: Callable[[str], None]) -> RunView:
+    """A view with everything that the run kept. `summary` is the content of its `run.json`.
+
+    Of a run that diverged or failed these are the numbers up to its end. Its weights are lost, and an earlier
+    checkpoint would not belong to the numbers, so that panels that need weights or samples say why they are empty.
+    """
+    if summary["status"] not in ("diverged", "failed"):
+        view = view_of(plan, run_folder, say=say)
+        if view.step == summary["step"]:
+            give_kept_samples(view, run_folder)
+            view.results = summary["results"]
+        return view
+    view = assemble(plan, build(plan), run_folder)
+    records = read_records(run_folder)
+    view.history.restore({"step": records[-1][0] if records else 0, "records": records, "collected": []})
+    error = Diverged if summary["status"] == "diverged" else ComponentFailed
+    view.refuse_weights(error(str(summary.get("error", "the run failed"))))
     return view
 
 

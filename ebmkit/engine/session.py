@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -32,7 +33,8 @@ from ebmkit.engine.telling.hooks import Hooks
 from ebmkit.engine.telling.progress import Progress, Silent
 from ebmkit.engine.telling.run_log import RunLog
 from ebmkit.engine.training_state import TrainingState
-from ebmkit.errors.running import Drifted
+from ebmkit.errors.base import EbmkitError, Mistakes, first_of
+from ebmkit.errors.running import ComponentFailed, Drifted, StorageFailed
 from ebmkit.language.packages import require_packages
 from ebmkit.language.plan import Plan
 from ebmkit.storage.atomic import write_bytes
@@ -50,7 +52,8 @@ def run(
     limit: Limit | None = None,
     like: Path | None = None,
 ) -> Record:
-    """Run an experiment in a new folder; `record.unmet` has the claims of the spec that do not hold.
+    """Run an experiment in a new folder. `record.failed` has what failed in the final evaluation, `record.unmet` the
+    claims of the spec that do not hold.
 
     `like` is a run that is to be reproduced bit for bit: refused if versions, data or device differ from it.
     """
@@ -157,18 +160,41 @@ class _Session:
         records = self.history.records
         with self.streams.lent_to_torch(), Trackers(self.plan, self.record.folder, records) as self.trackers:
             try:
-                self._train()
-                self._sample_and_measure()
-                if draw:
-                    self.run_log.wait("writing the report")
-                    with self.signals.anywhere():
-                        draw(self.view, self.record)
+                self._work(draw)
             except Interrupted as signal:
                 self._leave(str(signal))
                 raise
             except Paused as why:
                 self._leave(str(why))
                 self.record.status = "paused"
+
+    def _work(self, draw: Draw | None) -> None:
+        try:
+            self._train()
+            self._sample_and_measure()
+        except (StorageFailed, Paused):
+            raise
+        except Exception as error:
+            if draw:
+                self._draw_what_remains(draw, error)
+            raise
+        if draw:
+            self.run_log.wait("writing the report")
+            with self.signals.anywhere():
+                draw(self.view, self.record)
+
+    def _draw_what_remains(self, draw: Draw, error: Exception) -> None:
+        """The report of a run that failed. No further error and no signal takes the place of the first error."""
+        known = first_of(error) if isinstance(error, EbmkitError | Mistakes) else ComponentFailed(repr(error))
+        with suppress(Exception, Interrupted), self.signals.anywhere():
+            self.record.fail(error)
+            weights = [*self.parts.evaluated.parameters(), *self.parts.evaluated.buffers()]
+            if all(bool(tensor.isfinite().all()) for tensor in weights):
+                self.view.refuse_samples(known)
+            else:
+                self.view.refuse_weights(known)
+            self.history.flush()
+            draw(self.view, self.record)
 
     def _train(self) -> None:
         with self.view.drawing_from("run_started"):  # the hook is called again when the run is resumed
@@ -186,8 +212,8 @@ class _Session:
             if view.can_sample:
                 most = self.evaluation.samples_of(spec.evaluate, spec.samples)
                 self.progress.follow("sampling", view.chain_length(most), view.chain_position)
-            results = self.evaluation.measure(spec.evaluate, at_least=spec.samples)
-            if view.can_sample:
+            measured = self.evaluation.measure(spec.evaluate, at_least=spec.samples)
+            if view.can_sample and view.no_samples is None:
                 kept = view.draws.x.flatten(0, 1) if view.draws else view.samples(spec.samples)
                 labels = {} if view.sample_labels is None else {"y": view.sample_labels[: len(kept)]}
                 _write_tensors(record.file("samples/samples.safetensors"), {"x": kept, **labels})
@@ -195,11 +221,14 @@ class _Session:
                 if view.draws:
                     _write_tensors(record.file("samples/chains.safetensors"), view.draws.to_tensors())
                 self.run_log.judge(verdict(view), findings(view))
-        if results:
-            self.history.record(self.state.step, results)
-        record.results = results
-        record.unmet = unmet(self.plan, results)
-        self.hooks.run_finished(view=view, results=dict(results))
+        record.results, record.failed = measured
+        record.unmet = unmet(self.plan, measured)
+        self.run_log.failures(record.failed)
+        if record.results:
+            self.history.record(self.state.step, record.results)
+        if view.no_samples and not spec.stages:  # nothing is left of a sampling experiment whose chains failed
+            raise view.no_samples
+        self.hooks.run_finished(view=view, results=dict(record.results))
 
     def _leave(self, why: str) -> None:
         """Make a checkpoint, unless an unfinished step cannot be undone: then the last checkpoint is used."""

@@ -79,6 +79,8 @@ def _made(plan: Plan, folder: Path | None) -> Trained:
     can_be_kept = folder is not None and workshop.parent == folder.parent
     try:
         record = session.run(plan, runs_dir=workshop)
+        for failure in record.failed:
+            raise failure.error
         if record.unmet:
             raise ExpectationUnmet(f"the network {plan.spec.name!r}, trained here: {record.unmet[0].message}")
         made = _read(plan, record.folder)

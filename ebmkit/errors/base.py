@@ -63,6 +63,11 @@ class Mistakes(Exception):
         return min(mistake.exit_status for mistake in self.mistakes)
 
 
+def first_of(error: EbmkitError | Mistakes) -> EbmkitError:
+    """The error itself, or the first of several."""
+    return error.mistakes[0] if isinstance(error, Mistakes) else error
+
+
 def _reading_order(mistake: EbmkitError, files: list[str]) -> tuple[int, int, int, str]:
     place = mistake.place
     if place is None:

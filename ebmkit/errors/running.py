@@ -19,9 +19,10 @@ class ComponentFailed(EbmkitError):
 class Diverged(EbmkitError):
     """A value is not finite.
 
-    ebmkit never replaces, clamps or skips such a value: the run stops at once and reports the component that produced
-    it and the step. Common causes: a learning rate or step size that is too large, an energy that is not confining
-    (restore the quadratic base of `mlp`), noise far away from the data.
+    ebmkit never replaces, clamps or skips such a value: training stops at once and reports the component that produced
+    it and the step. In the final evaluation the metric is listed as failed, and the rest is kept. Common causes: a
+    learning rate or step size that is too large, an energy that is not confining (restore the quadratic base of `mlp`),
+    noise far away from the data.
     """
 
     code = "E302"

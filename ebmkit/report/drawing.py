@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 def draw_run(view: RunView, record: Record) -> None:
     """Write `plots/summary.png` and `report.html` into the folder of a run. A session is given this function."""
-    write_picture(view, record.picture)
+    status = "finished" if record.status == "running" else record.status  # which it is when the page is there
+    write_picture(view, status, record.picture)
     record.save()  # so that the page knows how long it took
-    summary = {**record.summary(), "status": "finished"}  # which it is when the page is there
-    write_page(view, record.folder, summary, record.report)
+    write_page(view, record.folder, {**record.summary(), "status": status}, record.report)
 
 
 # These import what draws: a run without a report does not need it.
 
 
-def write_picture(view: RunView, path: Path) -> None:
-    """Write the summary picture of a run."""
+def write_picture(view: RunView, status: str, path: Path) -> None:
+    """Write the summary picture of a run that ended with `status`."""
     from ebmkit.report.summary import draw_summary
 
     make_folder(path.parent)
-    write_bytes(path, draw_summary(view))
+    write_bytes(path, draw_summary(view, status))
 
 
 def write_page(view: RunView, folder: Path, summary: dict[str, Any], path: Path) -> None:

@@ -20,6 +20,7 @@ from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
 from ebmkit.report.panels.frames import Frames, draw_frames
 from ebmkit.report.panels.offered import offered_panels
+from ebmkit.report.panels.problem import problem
 from ebmkit.report.provenance import commands, duration_of, moment, provenance
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import THEME, night
@@ -43,6 +44,15 @@ class Result(NamedTuple):
     value: str
     claim: str
     met: bool | None
+
+
+class Failed(NamedTuple):
+    """A metric that failed, or the drawing of samples; where in the spec, why, and the values missing because of it."""
+
+    what: str
+    place: str
+    reason: str
+    results: list[str]
 
 
 class Figure(NamedTuple):
@@ -81,6 +91,7 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
         facts=_facts(view, summary),
         error=summary.get("error"),
         verdict=_verdict(view),
+        failed=_failed(summary),
         warnings=_of(list, summary.get("warnings")),
         results=_results(view, summary),
         squares=squares,
@@ -140,7 +151,7 @@ def _figure(panel: Panel, view: RunView, number: int) -> Figure:
         svg, caption = draw_svg(panel, view, prefix=f"figure-{number}-")
         return Figure(number, panel.title, caption, Markup(svg))
     except (Exception, SystemExit) as error:
-        return Figure(number, panel.title, problem=f"Panel '{panel.name}' failed. {_words(error)}")
+        return Figure(number, panel.title, problem=problem(panel, error))
 
 
 def _film(view: RunView, number: int) -> list[Figure]:
@@ -182,15 +193,32 @@ def _facts(view: RunView, summary: dict[str, Any]) -> list[str]:
     return [words for words in facts if words]
 
 
+def _failed(summary: dict[str, Any]) -> list[Failed]:
+    """What failed in the final evaluation."""
+    failures = [_of(dict, failure) for failure in _of(list, summary.get("failed"))]
+    return [
+        Failed(
+            str(failure.get("what")),
+            str(failure.get("place", "")),
+            str(failure.get("reason")),
+            list(map(str, _of(list, failure.get("results")))),
+        )
+        for failure in failures
+    ]
+
+
 def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
-    """All measured values, and claims about values that were not measured."""
+    """All measured values, those that could not be measured, and claims about values that were not."""
     measured = _of(dict, summary.get("results"))
+    missing = [name for failure in _failed(summary) for name in failure.results]
     results = []
-    for name in dict.fromkeys([*measured, *(claim.metric for claim in view.plan.spec.expect)]):
-        value = measured.get(name)
+    for name in dict.fromkeys([*measured, *missing, *(claim.metric for claim in view.plan.spec.expect)]):
+        value = "failed" if name in missing else measured.get(name, "not measured")
         claims = [claim for claim in view.plan.spec.expect if claim.metric == name]
         met = all(is_met(claim, value) for claim in claims) if claims and isinstance(value, int | float) else None
-        shown = f"{value:.5g}" if isinstance(value, int | float) else "not measured" if value is None else str(value)
+        if claims and name in missing:
+            met = False
+        shown = f"{value:.5g}" if isinstance(value, int | float) else str(value)
         # A long name may be broken after its underscores.
         results.append(
             Result(Markup("_<wbr>").join(name.split("_")), shown, " and ".join(map(claim_in_words, claims)), met)
@@ -207,7 +235,9 @@ def _ways(view: RunView, summary: dict[str, Any]) -> dict[str, str]:
         if isinstance(loaded.plugin.target, Path):  # a file named on the command line must be named again
             folder += f" --plugin {shlex.quote(str(loaded.plugin.target))}"
     finished = summary.get("status") == "finished"
+    again = {"Measure again": f"ebmkit resume {folder}"} if finished and _failed(summary) else {}
     return {
+        **again,
         **({} if finished else {"Continue the run": f"ebmkit resume {folder}"}),
         **({"Draw samples": f"ebmkit sample {folder} -n 1000 --out samples.npz"} if view.can_sample else {}),
         **({"Export chains for arviz": f"ebmkit sample {folder} --out draws.json"} if view.draws else {}),

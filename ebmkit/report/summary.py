@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.contracts.panel import Panel
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.report.panels.offered import offered_panels
+from ebmkit.report.panels.problem import problem
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import BAD, FAINT, GOOD, INK, plain_matplotlib, tidy
 
@@ -19,7 +20,7 @@ HEADER, SQUARE, WIDE = 0.95, (WIDTH - 2 * MARGIN - 2 * GAP) / 3, 1.75
 COLUMNS, DPI = 6, 150
 
 
-def draw_summary(view: RunView) -> bytes:
+def draw_summary(view: RunView, status: str = "finished") -> bytes:
     """The picture as PNG. A panel that fails shows its error in its place and does not stop the run."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ def draw_summary(view: RunView) -> bytes:
     with plain_matplotlib():
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
         canvas = FigureCanvasAgg(figure)  # no pyplot: its figures are global
-        _head(figure, view, height)
+        _head(figure, view, status, height)
         for row, tall in rows:
             left = MARGIN
             for panel, span in row:
@@ -71,9 +72,10 @@ def _draw(panel: Panel, axes: Any, view: RunView) -> None:
         for added in figure.axes[len(others) :]:
             added.remove()
         axes.clear()
-        said = f"panel '{panel.name}' failed\n{type(error).__name__}: {error}"
+        said = problem(panel, error, "\n")
         axes.text(0.5, 0.5, _literally(said), ha="center", va="center", color=BAD, fontsize=8, wrap=True)
         tidy(axes, _literally(panel.title))
+        axes.set(xticks=[], yticks=[])
 
 
 def _literally(words: str) -> str:
@@ -81,18 +83,24 @@ def _literally(words: str) -> str:
     return words.replace("$", r"\$")
 
 
-def _head(figure: Any, view: RunView, height: float) -> None:
+def _head(figure: Any, view: RunView, status: str, height: float) -> None:
     """Name and recipe on the left, the main result on the right."""
     spec = view.plan.spec
     left, right, first, second = MARGIN / WIDTH, 1 - MARGIN / WIDTH, 1 - 0.3 / height, 1 - 0.53 / height
     figure.text(left, first, spec.name, fontsize=14, fontweight="bold", color=INK, va="center")
     figure.text(left, second, "  ·  ".join(recipe(view)), fontsize=8.5, color=FAINT, va="center")
-    if not view.results:
+    if status != "finished":
+        color = BAD if status in ("diverged", "failed") else FAINT
+        figure.text(right, first, status, fontsize=12, color=color, va="center", ha="right")
         return
-    name = spec.expect[0].metric if spec.expect else next(iter(view.results))
-    figure.text(right, first, f"{name} = {view.results[name]:.4g}", fontsize=12, color=INK, va="center", ha="right")
+    name = spec.expect[0].metric if spec.expect else next(iter(view.results), None)
+    if name is None:
+        return
+    value = view.results.get(name)
+    shown = f"{name}: failed" if value is None else f"{name} = {value:.4g}"
+    figure.text(right, first, shown, fontsize=12, color=INK, va="center", ha="right")
     if spec.expect:
-        met = is_met(spec.expect[0], view.results[name])
+        met = value is not None and is_met(spec.expect[0], value)
         verdict, color = ("✓", GOOD) if met else ("✗", BAD)
         words = f"{verdict} expected {claim_in_words(spec.expect[0])}"
         figure.text(right, second, words, fontsize=8.5, color=color, va="center", ha="right")

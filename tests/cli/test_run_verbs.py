@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import ebmkit
 from ebmkit.cli import group
+from ebmkit.engine.folder.record import read_summary
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -117,6 +118,107 @@ def test_evaluate_measures_again_and_anew(made):
     assert {"sliced_wasserstein", "energy_gap"} <= {line.split()[0] for line in other.stdout.splitlines()}
     assert invoke("evaluate", finished, "--metric", "mdd").exit_code == 2
     assert json.loads((finished / "run.json").read_text())["results"] == results
+
+
+#: A metric that raises at the end, and one that is not finite.
+METRICS = """
+from ebmkit.api import Metric, component
+
+
+@component("broken")
+class Broken(Metric):
+    \"\"\"Raises.\"\"\"
+
+    def results(self):
+        return ("broken",)
+
+    def measure(self, view):
+        raise RuntimeError("no idea")
+
+
+@component("infinite")
+class Infinite(Metric):
+    \"\"\"Not finite.\"\"\"
+
+    def results(self):
+        return ("infinite",)
+
+    def measure(self, view):
+        return {"infinite": float("inf")}
+"""
+
+
+@pytest.fixture(scope="module")
+def half_measured(made):
+    """A finished run of whose metrics two failed, what was printed, and the option that names their plugin."""
+    folder, *_ = made
+    (folder / "odd.py").write_text(METRICS)
+    plugin = ["--plugin", folder / "odd.py"]
+    metrics = "evaluate=[{use: mmd, samples: 50}, odd.broken, odd.infinite]"
+    claims = "expect=[{metric: broken, below: 1}, {metric: mmd, below: 9}]"
+    words = ["run", folder / "verbs.yaml", "--runs-dir", folder / "half", *plugin, "--set", metrics, "--set", claims]
+    printed, as_json = invoke(*words), invoke(*words, "--json", "--set", "seed=9")
+    return printed, as_json, sorted((folder / "half" / "verbs").iterdir()), plugin
+
+
+def test_run_lists_failed_metrics_with_the_results_and_raises_all_of_them(half_measured):
+    printed, as_json, *_ = half_measured
+    assert printed.exit_code == as_json.exit_code == 3
+    rows = {line.split()[0]: line for line in printed.stdout.splitlines() if line.strip()}
+    assert "failed" in rows["broken"]
+    assert "below 1" in rows["broken"]
+    assert "failed" in rows["infinite"]
+    assert "below 9" in rows["mmd"]
+    assert "no idea" in printed.stdout
+    assert "finished in" in printed.stdout
+    told = [line for line in printed.stderr.splitlines() if line.startswith("error[")]
+    assert [line[6:10] for line in told] == ["E301", "E302", "E304"]
+    assert "Traceback" not in printed.stderr
+    summary = json.loads(as_json.stdout)
+    assert summary["status"] == "finished"
+    assert [one["what"] for one in summary["failed"]] == ["metric 'odd.broken'", "metric 'odd.infinite'"]
+    assert [(claim["metric"], claim["met"]) for claim in summary["expect"]] == [("broken", False), ("mmd", True)]
+
+
+def test_the_other_verbs_know_failed_metrics(half_measured):
+    *_, (folder, other), plugin = half_measured
+    assert "metric 'odd.broken' failed" in invoke("runs", folder.parent).stdout
+    evaluated = invoke("evaluate", folder, *plugin)
+    assert evaluated.exit_code == 3
+    assert evaluated.stdout.count("failed: ") == 2
+    assert "mmd" in evaluated.stdout
+    known = json.loads(invoke("evaluate", folder, "--json", *plugin).stdout)
+    assert [one["results"] for one in known["failed"]] == [["broken"], ["infinite"]]
+    again = invoke("resume", other, *plugin)
+    assert again.exit_code == 3
+    assert "finished in" in again.stdout
+    assert len(read_summary(other)["sessions"]) == 2
+    assert invoke("report", folder, *plugin).exit_code == 0
+
+
+@pytest.mark.parametrize("checkpoint", ["checkpoint.every=2", "checkpoint.every=auto"])
+def test_verbs_work_on_a_run_that_diverged(made, tmp_path, checkpoint):
+    folder, *_ = made
+    stages = "train=[{steps: 5, batch_size: 32}, {steps: 5, batch_size: 32, optimizer: {use: sgd, lr: 1.0e+38}}]"
+    sets = ["--set", stages, "--set", checkpoint]
+    failed = invoke("run", folder / "verbs.yaml", "--runs-dir", tmp_path, *sets)
+    assert failed.exit_code == 4
+    (diverged,) = tmp_path.glob("*/*/")
+    assert f"report   {diverged / 'report.html'}" in failed.stdout
+    assert (diverged / "plots/summary.png").is_file()
+    (diverged / "report.html").unlink()
+    assert "diverged" in invoke("runs", tmp_path).stdout
+    assert invoke("report", diverged).exit_code == 0
+    assert (diverged / "report.html").is_file()
+    opened = ebmkit.open_run(diverged)
+    assert opened.status == "diverged"
+    assert opened.metrics["loss"] == recorded(diverged, "loss")
+    assert len(opened.metrics["loss"]) == 6
+
+
+def recorded(folder, name):
+    lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    return [(line["step"], line[name]) for line in lines if name in line]
 
 
 def test_report_is_written_anew_also_of_an_unfinished_run(copied):

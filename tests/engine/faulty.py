@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, ClassVar
 
 from ebmkit.api import (
     Bregman,
+    EnvironmentLacks,
     Init,
     Loss,
     Metric,
@@ -111,6 +113,30 @@ class Liar(Metric):
 
     def measure(self, view):
         return {"other": 1.0}
+
+
+@component("broke")
+class Broke(Metric):
+    """Needs what no machine has."""
+
+    def results(self):
+        return ("broke",)
+
+    def measure(self, view):
+        raise EnvironmentLacks("there is no telescope here")
+
+
+@component("moody")
+class Moody(Metric):
+    """Raises while the environment is in a bad mood."""
+
+    def results(self):
+        return ("mood",)
+
+    def measure(self, view):
+        if os.environ.get("FAULTY_MOOD") == "bad":
+            raise RuntimeError("not today")
+        return {"mood": 1.0}
 
 
 @component("unbuildable")

@@ -41,6 +41,7 @@ def view_by_hand(event, *, plan=None, folder=None, step=0, series=None, traces=N
         traces=traces or {},
         draws=None,
         mixing=None,
+        no_samples=None,
         can_sample=True,
         has_energy=True,
         data=lambda split: normal(300, seed=len(split)),

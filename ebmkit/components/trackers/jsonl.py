@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Tracker
+from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import storing, write_text
 
 
@@ -40,6 +41,26 @@ def line(step: int, values: dict[str, float]) -> str:
     except ValueError as error:
         wrong = [name for name, value in values.items() if value - value != 0]
         raise ValueError(f"step {step}: {', '.join(wrong)} is not finite and cannot be recorded") from error
+
+
+def read_records(folder: Path) -> list[tuple[int, dict[str, float]]]:
+    """The records in `metrics.jsonl` of a run folder; none if the run did not write it. Raises `StorageFailed`."""
+    path = folder / "metrics.jsonl"
+    if not path.is_file():
+        return []
+    with storing(path):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    records = []
+    try:
+        for written in text.splitlines():
+            values = json.loads(written)
+            step = values.pop("step")
+            if not isinstance(step, int) or not all(isinstance(value, int | float) for value in values.values()):
+                raise ValueError("a value is not a number")
+            records.append((step, values))
+    except (ValueError, AttributeError, KeyError, RecursionError) as error:
+        raise StorageFailed(f"{path}: line {len(records) + 1} is damaged: {error}") from error
+    return records
 
 
 @component("jsonl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -13,7 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
+from ebmkit.engine.failure import Failure
 from ebmkit.engine.folder.run_format import FORMAT, refuse_other_format, summary_bytes
+from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.language.plan import Plan, resolved_yaml
 from ebmkit.storage.atomic import make_folder, open_append, storing, sweep, write_json, write_text
@@ -46,6 +49,7 @@ KEYS = {
     "started": str,
     "seconds": float | int,
     "results": dict,
+    "failed": list,
     "unmet": list,
     "warnings": list,
     "sessions": list,
@@ -66,6 +70,8 @@ class Record:
         #: Training steps done and saved, or at least recorded.
         self.step = 0
         self.results: dict[str, float] = {}
+        #: What failed in the final evaluation; everything else was saved.
+        self.failed: Sequence[Failure] = ()
         #: The claims of the spec that do not hold.
         self.unmet: list[ExpectationUnmet] = []
         self.warnings: list[str] = []
@@ -124,6 +130,11 @@ class Record:
         """The report."""
         return self.folder / "report.html"
 
+    @property
+    def mistakes(self) -> list[EbmkitError]:
+        """The errors of a run that ended: what failed in its evaluation, and the claims that do not hold."""
+        return [*(failure.error for failure in self.failed), *self.unmet]
+
     def say(self, line: str) -> None:
         """Write a line to `log.txt`."""
         with storing(self.folder / "log.txt", len(line)):
@@ -155,6 +166,7 @@ class Record:
             "started": self.sessions[0].started,
             "seconds": round(self.seconds, 3),
             "results": self.results,
+            "failed": [failure.plain() for failure in self.failed],
             "unmet": [claim.message for claim in self.unmet],
             "warnings": self.warnings,
             **({"error": self.error} if self.error else {}),
@@ -172,19 +184,25 @@ class Record:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.status == "running":
-            self.status = _status(error)
         try:
             if error is None:
+                if self.status == "running":
+                    self.status = "finished"
                 self.save()
             else:
-                self.error = " ".join(str(error).split()) or type(error).__name__
+                self.fail(error)
                 with suppress(StorageFailed):  # a full disk must not hide the first error
                     self.say(f"{self.status}: {self.error}")
                 with suppress(StorageFailed):
                     self.save()
         finally:
             self._close()
+
+    def fail(self, error: BaseException) -> None:
+        """The run stops because of this error."""
+        if self.status == "running":
+            self.status = _status(error)
+        self.error = " ".join(str(error).split()) or type(error).__name__
 
     def _close(self) -> None:
         with suppress(OSError):  # a line that could not be written was reported by `say`
@@ -199,6 +217,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
     try:
         summary: dict[str, Any] = json.loads(content)
         refuse_other_format(folder, summary)
+        summary.setdefault("failed", [])  # which the first runs of this format do not have
         wrong = [key for key, kind in KEYS.items() if not isinstance(summary.get(key), kind)]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: missing or of the wrong type")
@@ -216,6 +235,8 @@ def _check_values(summary: dict[str, Any]) -> None:
             raise ValueError(f"{name}: not a finite number")
     if not all(isinstance(words, str) for words in [*summary["unmet"], *summary["warnings"]]):
         raise ValueError("unmet, warnings: not lists of sentences")
+    if not all(isinstance(failure, dict) for failure in summary["failed"]):
+        raise ValueError("failed: not a list of failures")
     for session in summary["sessions"]:
         _check_session(SessionRecord(**session))
 
@@ -229,10 +250,8 @@ def _check_session(session: SessionRecord) -> None:
         raise ValueError("sessions: not texts")
 
 
-def _status(error: BaseException | None) -> Status:
+def _status(error: BaseException) -> Status:
     match error:
-        case None:
-            return "finished"
         case Diverged():
             return "diverged"
         case KeyboardInterrupt():

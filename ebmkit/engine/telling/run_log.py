@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 from ebmkit.contracts.abilities import Scores
+from ebmkit.engine.failure import Failure
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.parts import Parts
@@ -84,6 +86,12 @@ class RunLog:
             self.say(f"{'chains':<10} {verdict}")
         for finding in findings:
             self.warn(finding)
+
+    def failures(self, failed: Sequence[Failure]) -> None:
+        """What failed in the final evaluation; the display shows it with the results."""
+        for failure in failed:
+            where = f" ({failure.error.place})" if failure.error.place else ""
+            self.record.say(f"{failure.what} failed: {failure.error.message}{where}")
 
     def leave(self, why: str, *, saved: bool) -> None:
         """The run stops before its end."""

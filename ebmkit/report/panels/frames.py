@@ -48,7 +48,7 @@ class Frames(NamedTuple):
 def draw_frames(view: RunView) -> Frames | None:
     """Pictures of the samples in the run folder, or None if there are fewer than two steps or they cannot be drawn."""
     moments = _moments(view.folder) if view.folder else {}
-    if moments and view.can_sample:
+    if moments and view.can_sample and view.no_samples is None:
         moments[view.step] = None  # the final samples
     if len(moments) < 2:
         return None
