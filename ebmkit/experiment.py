@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.world import require_one_process
+from ebmkit.language.labels import label_refusal
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
 
@@ -119,9 +120,12 @@ class Run:
         return self.view.samples(self.plan.spec.samples).cpu()
 
     def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
-        """`n` new samples `(n, *event)`, determined by the seed; with one label, if the model takes labels."""
+        """`n` new samples `(n, *event)`, determined by the seed; with one label, if the model takes labels or is a
+        classifier, whose energy of a class is then sampled."""
         from ebmkit.engine.conditioning import Condition
 
+        if label is not None and (why := label_refusal(self.plan, label)):
+            raise ValueError(why)
         return self.view.reseeded(n, seed, None if label is None else Condition(label)).samples(n).cpu()
 
 

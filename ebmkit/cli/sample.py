@@ -125,7 +125,7 @@ def _write(
     say: Callable[..., None],
 ) -> None:
     # These import torch, so only after all checks.
-    from ebmkit.engine.conditioning import Condition, read_condition, read_states
+    from ebmkit.engine.conditioning import Condition, read_condition, read_labels, read_states
     from ebmkit.engine.sampling import denoise, view_of
     from ebmkit.engine.signals import Signals
 
@@ -134,15 +134,16 @@ def _write(
         if asked.denoise and asked.sigma is not None:
             with _blaming("--denoise"):
                 noisy = read_states(asked.denoise, plan.event)
+                labels = read_labels(asked.denoise, plan, len(noisy), asked.label)
             view = view_of(plan, folder, experiment=experiment, say=tell)
             with _blaming("--sigma"):
-                x = denoise(view, noisy, asked.sigma, asked.label)
+                x = denoise(view, noisy, asked.sigma, labels)
             _keep(view, x, f"{len(x):,} denoised states", out, plot, partial(_pairs, view, noisy, None, x), say)
             return
         given = Condition(asked.label)
         if asked.inpaint:
             with _blaming("--inpaint"):
-                given = read_condition(asked.inpaint, plan.event, asked.label)
+                given = read_condition(asked.inpaint, plan, asked.label)
         if given.known is not None:
             count = count or len(given.known)
         count = count or plan.spec.samples

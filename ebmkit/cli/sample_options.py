@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ebmkit.cli.common import load_plan
+from ebmkit.language.labels import label_refusal
 
 if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
@@ -71,28 +72,16 @@ def check_options(asked: Asked, out: Path | None, count: int | None, seed: int |
 def check_fit(target: str, plan: Plan, asked: Asked) -> None:
     """Check that model and sampler support the options."""
     model, sampler = plan.spec.model, plan.chain_sampler
-    if asked.label is not None:
-        if not model.traits().labelled:
-            raise click.UsageError(
-                f"--condition: model '{model.component_name}' of {target} takes no labels; use one with 'classes'"
-            )
-        classes = getattr(model, "classes", None)
-        if asked.label < 0 or (classes is not None and asked.label >= classes):
-            known = f"0 to {classes - 1}" if classes else "0 and above"
-            raise click.BadParameter(f"there is no label {asked.label}: labels are {known}", param_hint="--condition")
-    if asked.inpaint and model.traits().labelled and asked.label is None:
-        raise click.UsageError(f"--inpaint: model '{model.component_name}' takes labels; give one with --condition")
+    if asked.label is not None and (why := label_refusal(plan, asked.label)):
+        raise click.BadParameter(f"{target}: {why}", param_hint="--condition")
     if asked.inpaint and not (sampler and sampler.traits().from_noise):
         with_it = f"sampler '{sampler.component_name}' of {target} does not" if sampler else f"{target} has no sampler"
         raise click.UsageError(
             f"--inpaint needs a sampler that goes once from noise to samples, as 'annealed_langevin' and 'reverse_sde' "
             f"do, but {with_it}"
         )
-    if asked.denoise:
-        if model.traits().space != "real" or not model.traits().offers & {"gradient", "score"}:
-            raise click.UsageError(f"--denoise needs a score, but model '{model.component_name}' of {target} has none")
-        if model.traits().labelled and asked.label is None:
-            raise click.UsageError(f"--denoise: model '{model.component_name}' takes labels; give one with --condition")
+    if asked.denoise and (model.traits().space != "real" or not model.traits().offers & {"gradient", "score"}):
+        raise click.UsageError(f"--denoise needs a score, but model '{model.component_name}' of {target} has none")
 
 
 def check_changes(folder: Path, plan: Plan, plugins: tuple[str, ...]) -> str:

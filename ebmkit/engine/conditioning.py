@@ -13,16 +13,28 @@ from torch import Generator, Tensor
 from ebmkit.components.data.arrays import read_npz
 from ebmkit.components.data.headers import npz_header
 from ebmkit.contracts.kinds import Event, Schedule
+from ebmkit.language.labels import label_refusal
+from ebmkit.language.plan import Plan
 from ebmkit.maths.process import signal_and_noise
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A label for all samples, or states `(N, *event)` with a mask that is true where they are known, or both."""
+    """A label for all samples, or states `(N, *event)` with a mask that is true where they are known, or both.
+
+    Known states may have a label each instead.
+    """
 
     label: int | None = None
     known: Tensor | None = None
     mask: Tensor | None = None
+    labels: Tensor | None = None
+
+    def labels_of(self, first: int, n: int) -> Tensor | None:
+        """The labels of `n` chains from `first` on, `(n,)`; None if the condition has none."""
+        if self.label is not None:
+            return torch.full((n,), self.label)
+        return None if self.labels is None else self.labels[torch.arange(first, first + n) % len(self.labels)]
 
     def projection(self, first: int, like: Tensor, schedule: Schedule | None) -> Callable[[Any, Generator], Any] | None:
         """A function that resets the known part of a block of chains after each step; None if nothing is known.
@@ -59,11 +71,13 @@ class Condition:
         return known, mask if mask.dim() < like.dim() else mask[rows.to(mask.device)]
 
 
-def read_condition(path: Path, event: Event, label: int | None = None) -> Condition:
-    """Read a .npz file with states `x` and a `mask` that is true, or not zero, where they are known.
+def read_condition(path: Path, plan: Plan, label: int | None = None) -> Condition:
+    """Read a .npz file with states `x` and a `mask` that is true, or not zero, where they are known, and their labels
+    (see `read_labels`).
 
     Where the mask is false, `x` may hold anything, NaN included. Errors in the file raise ValueError.
     """
+    event = plan.event
     x, shape = _states(path, event), npz_header(str(path), "mask").shape
     if shape not in (event, tuple(x.shape)):
         raise ValueError(f"'{path}' has a 'mask' of shape {shape}; expected {event} or {tuple(x.shape)}")
@@ -74,7 +88,27 @@ def read_condition(path: Path, event: Event, label: int | None = None) -> Condit
     if not bool(mask.any()):
         raise ValueError(f"'{path}' has a 'mask' that is true nowhere, so nothing is known")
     _check_finite(path, x.masked_fill(~mask, 0))
-    return Condition(label, x.masked_fill(~mask, 0), mask)
+    return Condition(None, x.masked_fill(~mask, 0), mask, read_labels(path, plan, len(x), label))
+
+
+def read_labels(path: Path, plan: Plan, n: int, label: int | None) -> Tensor | None:
+    """Labels of the `n` states in a .npz file: `label`, or the integers `y` in the file if the model takes labels."""
+    if label is not None:
+        return torch.full((n,), label)
+    if not plan.spec.model.traits().labelled:
+        return None
+    try:
+        header = npz_header(str(path), "y")
+    except ValueError as error:
+        name = plan.spec.model.component_name
+        raise ValueError(f"model '{name}' takes labels, but {error}; add them, or give one with --condition") from error
+    if header.shape != (n,) or "float" in header.dtype:
+        raise ValueError(f"'{path}' has 'y' of shape {header.shape} and type {header.dtype}; expected {n} integers")
+    labels = read_npz(str(path), "y").long()
+    for extreme in labels.aminmax():
+        if why := label_refusal(plan, int(extreme)):
+            raise ValueError(f"'{path}': {why}")
+    return labels
 
 
 def read_states(path: Path, event: Event) -> Tensor:

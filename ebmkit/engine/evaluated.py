@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.energy import frozen
+from ebmkit.components.models.nets.class_energy import ClassEnergy
 from ebmkit.components.models.nets.conditional import Labelled
 from ebmkit.contracts.abilities import Scores
 from ebmkit.contracts.kinds import Schedule
@@ -61,18 +62,27 @@ class Evaluated:
         """`-dE/dx`, the direction in which states become more likely.
 
         A conditioned model has one for every noise level or time; the default is that of the least noise. If the model
-        takes labels, `labels` are those of the states.
+        takes labels or is a classifier, `labels` are those of the states.
         """
         blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self.rows)
+        named = [None] * len(blocks) if labels is None else torch.split(labels.to(blocks[0].device), self.rows)
+        if self.schedule is None:
+            return torch.cat([self._slope(block, some) for block, some in zip(blocks, named, strict=True)])
         with frozen(self.parts.evaluated) as energy, torch.no_grad():
-            if self.schedule is None:
-                return torch.cat([-energy.value_and_grad(block)[1] for block in blocks])
             module = cast("Scores", energy.module)
             at = x.new_full((), least_noise(self.schedule) if level is None else level).to(blocks[0])
-            named = [None] * len(blocks) if labels is None else torch.split(labels.to(blocks[0].device), self.rows)
             return torch.cat([module.score(block, at, some) for block, some in zip(blocks, named, strict=True)])
 
     def with_labels(self, labels: Tensor | None) -> nn.Module:
-        """The model as a function of the state alone, for chains: with these labels if it takes any."""
+        """The model as a function of the state alone, for chains: with these labels if it takes any, or for a
+        classifier the energy of these classes."""
         module = self.parts.evaluated
-        return module if labels is None else Labelled(cast("Scores", module), labels)
+        if labels is None:
+            return module
+        if self.schedule is None:
+            return ClassEnergy(module, labels)
+        return Labelled(cast("Scores", module), labels)
+
+    def _slope(self, x: Tensor, labels: Tensor | None) -> Tensor:
+        with frozen(self.with_labels(labels)) as energy, torch.no_grad():
+            return -energy.value_and_grad(x)[1]

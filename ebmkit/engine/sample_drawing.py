@@ -18,7 +18,6 @@ from ebmkit.engine.evaluated import Evaluated
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged
-from ebmkit.language.sections import Chains
 
 
 class Drawn(NamedTuple):
@@ -49,7 +48,7 @@ class SampleDrawing:
         path = self.plan.spec.chain_sampler_path
         self.steps_done = 0
         with ErrorSite(self.plan, path):
-            drawn = self._long(sampler, chains, n, step) if chains else self._ends(sampler, n, step, condition)
+            drawn = (self._long if chains else self._ends)(sampler, n, step, condition)
         if wrong := _wrong(drawn.x, drawn.traces):
             raise Diverged(
                 f"{label_at(self.plan, path)}: {wrong}, after {step} training steps",
@@ -72,13 +71,14 @@ class SampleDrawing:
         starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"starts/{step}")
         return torch.cat([starts.draw(min(n - first, starts.rows), rng) for first in range(0, n, starts.rows)])
 
-    def labels(self, n: int, rng: Generator, condition: Condition | None) -> Tensor | None:
-        """Labels of `n` samples for a model that takes labels: that of the condition, or random ones of the data."""
+    def labels(self, n: int, rng: Generator, condition: Condition | None, first: int = 0) -> Tensor | None:
+        """Labels of `n` samples from `first` on: those of the condition, or random ones of the data for a model that
+        takes labels. A classifier is sampled without labels unless the condition has some."""
+        if condition and (given := condition.labels_of(first, n)) is not None:
+            return given.to(self.parts.device)
         known = self.parts.train_labels
         if not self.plan.spec.model.traits().labelled or known is None:
             return None
-        if condition and condition.label is not None:
-            return torch.full((n,), condition.label, device=self.parts.device)
         rows = torch.randint(len(known), (n,), generator=rng, device=self.parts.device)
         return known.index_select(0, rows.to(known.device)).to(self.parts.device)
 
@@ -92,7 +92,7 @@ class SampleDrawing:
             # One stream per step: further evaluations during training do not change the final samples.
             rng = self.streams.generator(f"samples/{step}/{first}")
             count = min(n - first, starts.rows)
-            start, some = starts.draw_finite(count, rng), self.labels(count, rng, condition)
+            start, some = starts.draw_finite(count, rng), self.labels(count, rng, condition, first)
             project = condition.projection(first, start, self.evaluated.schedule) if condition else None
             module = self.evaluated.with_labels(some)
             labels += [] if some is None else [some]
@@ -102,13 +102,16 @@ class SampleDrawing:
         means = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
         return Drawn(torch.cat(blocks), means, labels=torch.cat(labels) if labels else None)
 
-    def _long(self, sampler: Sampler, chains: Chains, n: int, step: int) -> Drawn:
+    def _long(self, sampler: Sampler, n: int, step: int, condition: Condition | None) -> Drawn:
         """The states that a few long chains keep, chain by chain."""
+        chains = self.plan.spec.chains
+        assert chains is not None
         starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"samples/{step}/0")
+        start, labels = starts.draw_finite(chains.count, rng), self.labels(chains.count, rng, condition)
         draws = run_chains(
             sampler,
-            self.parts.evaluated,
-            starts.draw_finite(chains.count, rng),
+            self.evaluated.with_labels(labels),
+            start,
             rng,
             draws=chains.draws(n),
             thin=chains.thin,
@@ -117,9 +120,10 @@ class SampleDrawing:
             on_step=self._count,
         )
         x = draws.x.flatten(0, 1)
-        if "energy" not in draws.seen and self.evaluated.has_energy:
+        if "energy" not in draws.seen and self.evaluated.has_energy and labels is None:
             draws.seen["energy"] = self.evaluated.energy(x).view(draws.x.shape[:2])
-        return Drawn(x, {name: values.mean(0) for name, values in draws.seen.items()}, draws)
+        each = None if labels is None else labels.repeat_interleave(draws.x.shape[1])
+        return Drawn(x, {name: values.mean(0) for name, values in draws.seen.items()}, draws, each)
 
     def _count(self) -> None:
         self.steps_done += 1

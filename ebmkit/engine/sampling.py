@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from torch import Tensor
@@ -84,7 +83,7 @@ def view_for_report(plan: Plan, run_folder: Path, summary: dict[str, Any], say: 
     return view
 
 
-def denoise(view: RunView, noisy: Tensor, sigma: float, label: int | None = None) -> Tensor:
+def denoise(view: RunView, noisy: Tensor, sigma: float, labels: Tensor | None = None) -> Tensor:
     """Tweedie's formula: the mean of clean states x given y = x + sigma xi.
 
         E[x | y] = y + sigma^2 s(y),    s the score of noised states
@@ -93,7 +92,6 @@ def denoise(view: RunView, noisy: Tensor, sigma: float, label: int | None = None
     """
     y = noisy.to(view.parts.device, view.parts.dtype)
     level, signal = level_and_signal(view.schedule, sigma)
-    labels = None if label is None else torch.full((len(y),), label, device=y.device)
     with ErrorSite(view.plan, ("model",)):
         clean = y + sigma**2 * signal * view.score(signal * y, level, labels)
     if wrong := len(y) - int(clean.flatten(1).isfinite().all(1).sum()):

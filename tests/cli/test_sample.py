@@ -199,8 +199,7 @@ def run(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         from ebmkit.report import drawing
 
-        patch.setattr(drawing, "draw_summary", lambda view: b"a picture")
-        patch.setattr(drawing, "write_report", lambda *content: "a report")
+        patch.setattr(drawing, "draw_run", lambda view, record: None)
         return experiment.run(str(home / "labelled.yaml"), runs_dir=home / "runs").folder
 
 
@@ -305,7 +304,7 @@ def test_pictures_show_what_was_given_and_what_became_of_it(given):
     ("words", "told"),
     [
         (["exact.yaml", "--inpaint", "known.npz"], "--inpaint needs --out"),
-        (["exact.yaml", "--condition", "0", "--out", "x.npz"], "takes no labels; use one with 'classes'"),
+        (["exact.yaml", "--condition", "0", "--out", "x.npz"], "takes no labels and is no classifier"),
         (["RUN", "--condition", "2", "--out", "x.npz"], "there is no label 2: labels are 0 to 1"),
         (["RUN", "--condition", "-1", "--out", "x.npz"], "there is no label -1"),
         (["RUN", "--condition", "one", "--out", "x.npz"], "one"),
