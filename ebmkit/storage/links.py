@@ -20,7 +20,10 @@ def refuse_ways_out(folder: Path) -> None:
     the folder are harmless, and the folder itself may be reached through a link, since the user named it.
     """
     with storing(folder):
-        root = folder.resolve()
+        try:
+            root = folder.resolve()
+        except (ValueError, RuntimeError) as error:  # a name that no file can have, or a link to itself
+            raise StorageFailed(f"{folder}: {error}") from error
         waiting = [str(root)]
         count = 0
         while waiting:

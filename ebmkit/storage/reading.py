@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import storing
+from ebmkit.storage.expansion import check_sparse
 from ebmkit.storage.memory import available_memory
 from ebmkit.storage.regular import open_regular
 
@@ -21,11 +22,16 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
     little space on disk if it is mostly empty.
     """
     with storing(path), open_regular(path, follow=False) as file:
-        size = os.fstat(file.fileno()).st_size
+        status = os.fstat(file.fileno())
+        size = status.st_size
         if most is not None and size > most:
             raise StorageFailed(f"{path}: has {size:,} bytes, but at most {most:,} are read")
         if size > (free := available_memory()):
             raise StorageFailed(f"{path}: has {size:,} bytes, but only {free:,} bytes of memory are free")
+        try:
+            check_sparse(status)
+        except ValueError as error:
+            raise StorageFailed(f"{path}: {error}") from error
         return file.read()
 
 

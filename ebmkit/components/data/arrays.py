@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import mmap
+import os
 import warnings
 from typing import TYPE_CHECKING
 
 from ebmkit.components.data.headers import Header, npz_member, opened, read_npy_header
 from ebmkit.contracts.lazy import torch
+from ebmkit.storage.expansion import check_sparse
+from ebmkit.storage.memory import available_memory
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,6 +23,10 @@ def read_npz(path: str, name: str) -> Tensor:
     """One array of a .npz file, in memory. The checksum of the archive is verified at its last byte."""
     with opened(path) as file, npz_member(file, name) as (member, size):
         header = read_npy_header(member, size)
+        if header.nbytes > (free := available_memory()):
+            raise ValueError(
+                f"contains '{name}' with {header.nbytes:,} bytes, but only {free:,} bytes of memory are free"
+            )
         numbers = bytearray(header.nbytes)
         rest = memoryview(numbers)
         while rest:
@@ -33,6 +40,7 @@ def read_npz(path: str, name: str) -> Tensor:
 def map_array(path: str, header: Header) -> Tensor:
     """An array of an uncompressed file, memory-mapped: the system reads a page when it is accessed."""
     with opened(path) as file:
+        check_sparse(os.fstat(file.fileno()))  # all numbers are checked, which would take hours
         # Read-only and shared: it costs no memory at any size, and the user's file cannot be written to.
         return _tensor(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header)
 

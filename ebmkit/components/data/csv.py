@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from array import array
 from collections.abc import Iterator
 from itertools import chain
@@ -61,7 +62,8 @@ class Csv(Data):
 
     def event(self) -> Event:
         with opened(self.path) as file:
-            first = next(self._points(file), None)
+            # A line of names and a row: a large file of empty lines is not searched.
+            first = next(self._points(io.BytesIO(file.read(2 * _LONGEST))), None)
             if first is None:
                 raise ValueError("has no rows")
         return (len(first),)
@@ -101,19 +103,23 @@ class Csv(Data):
 
     def _positions(self, first: list[str], named: bool) -> list[int]:
         """Positions of the chosen columns, counted from 0."""
-        names = [cell.strip() for cell in first] if named else []
-        positions = []
-        for column in range(len(first)) if self.columns is None else self.columns:
-            if isinstance(column, str) and names.count(column) != 1:
+        if self.columns is None:
+            return [*range(len(first))]
+        names: dict[str, list[int]] = {}
+        for position, cell in enumerate(first) if named else ():
+            names.setdefault(cell.strip(), []).append(position)
+        positions: dict[int, None] = {}  # a set in order
+        for column in self.columns:
+            if isinstance(column, str) and len(found := names.get(column, [])) != 1:
                 known = f"its columns are {', '.join(names)}" if named else "they have no names: count them from 0"
-                raise ValueError(f"has {'several' if column in names else 'no'} columns '{column}'; {known}")
-            position = names.index(column) if isinstance(column, str) else column
+                raise ValueError(f"has {'several' if found else 'no'} columns '{column}'; {known}")
+            position = names[column][0] if isinstance(column, str) else column
             if position >= len(first):
                 raise ValueError(f"has no column {position}, counted from 0: there are {len(first)}")
             if position in positions:
                 raise ValueError(f"has column {column!r} only once, but 'columns' lists it twice")
-            positions.append(position)
-        return positions
+            positions[position] = None
+        return [*positions]
 
 
 def _cells(file: IO[bytes], delimiter: str) -> Iterator[tuple[int, list[str]]]:

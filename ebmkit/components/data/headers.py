@@ -10,7 +10,6 @@ import ast
 import io
 import json
 import os
-import stat
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from ebmkit.contracts.kinds import Event
+from ebmkit.storage.expansion import check_expansion
+from ebmkit.storage.regular import open_regular
 
 #: Maximum number of bytes read to find the header of one array; numpy and safetensors write a few hundred.
 MOST = 1 << 20
@@ -28,8 +29,8 @@ MOST = 1 << 20
 #: Maximum number of bytes of the text inside an npy header; numpy has the same limit.
 NPY_TEXT = 10_000
 
-#: Maximum compression ratio of deflate.
-DEFLATE_RATIO = 1032
+#: Maximum number of dimensions of an array; numpy has the same limit.
+DIMENSIONS = 64
 
 #: torch's name of a type -> its size in bytes, and its names in npy and safetensors.
 _TYPES = {
@@ -76,9 +77,7 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     """A regular file, open for reading. Errors of opening and of reading it become ValueErrors that name the file."""
     file = Path(path)
     try:
-        if not stat.S_ISREG(file.stat().st_mode):  # a pipe would block, a device may never end
-            raise ValueError("is not a regular file")
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             yield stream
     except FileNotFoundError:
         where = "" if file.is_absolute() else f" in {Path.cwd()}"
@@ -142,8 +141,9 @@ def npz_member(file: IO[bytes], name: str) -> Iterator[tuple[IO[bytes], int]]:
         (member,) = found
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
             raise ValueError(f"contains '{name}' encrypted, or compressed by a method that numpy does not use")
-        if member.file_size > DEFLATE_RATIO * file.seek(0, os.SEEK_END):
-            raise ValueError(f"is too small for the {member.file_size} bytes that it claims to contain")
+        check_expansion(
+            member.file_size, file.seek(0, os.SEEK_END), "save it with numpy.savez, which compresses nothing"
+        )
         with archive.open(member) as stream:
             yield stream, member.file_size
 
@@ -179,6 +179,8 @@ def _check_room(header: Header, size: int) -> None:
     """Raise a ValueError unless the numbers fill the file from the end of the header to the end of the file."""
     if not all(type(length) is int and length >= 0 for length in header.shape):
         raise ValueError(f"has a damaged header: shape {header.shape}")
+    if len(header.shape) > DIMENSIONS:
+        raise ValueError(f"has an array of {len(header.shape)} dimensions, but at most {DIMENSIONS} are supported")
     if header.nbytes != size - header.offset:
         raise ValueError(
             f"is damaged: {header.dtype} numbers of shape {header.shape} take {header.nbytes} bytes, "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 
 from ebmkit.errors.source import Place, Source
 from ebmkit.errors.text import NotText, TooLarge, Unreadable
+from ebmkit.storage.regular import open_regular
 
 MAX_BYTES = 256 * 1024
 
@@ -19,20 +19,15 @@ def read(path: str) -> Source:
             raise Unreadable("standard input is closed", _start("<stdin>"))
         return _decode("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
     try:
-        # Non-blocking, because opening a pipe without a writer would wait forever.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except (OSError, ValueError) as error:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_BYTES:
+                raise TooLarge(f"{path!r} has {size:,} bytes; a spec has at most {MAX_BYTES:,}", _start(path))
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # also while it is read: not every regular file is one on a disk
         reason = getattr(error, "strerror", None) or str(error)
         raise Unreadable(f"cannot read {path!r}: {reason}", _start(path)) from error
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise Unreadable(f"cannot read {path!r}: it is {what}", _start(path))
-    with os.fdopen(descriptor, "rb") as file:
-        if status.st_size > MAX_BYTES:
-            raise TooLarge(f"{path!r} has {status.st_size:,} bytes; a spec has at most {MAX_BYTES:,}", _start(path))
-        return _decode(path, file.read(MAX_BYTES + 1))
+    return _decode(path, content)
 
 
 def _decode(name: str, raw: bytes) -> Source:

@@ -24,7 +24,7 @@ from safetensors.numpy import save_file as save_numpy
 from safetensors.torch import save_file as save_torch
 
 from ebmkit.cli import group
-from ebmkit.components.data import headers, rows
+from ebmkit.components.data import arrays, headers, rows
 from ebmkit.components.data.csv import Csv
 from ebmkit.components.data.npz import Npz
 from ebmkit.components.data.tensor_file import TensorFile
@@ -421,11 +421,12 @@ def test_a_file_of_200_megabytes_is_streamed_in_100():
     shape = (51200, 1024)
     with Path("large.npy").open("wb") as file:
         np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
-        file.truncate(file.tell() + 4 * shape[0] * shape[1])  # zeros that take no room on the disk
+        file.write(bytes(4 * shape[1] * 1024))
+        file.truncate(file.tell() + 4 * shape[1] * (shape[0] - 1024))  # zeros that take no room on the disk
     size = 4 * shape[0] * shape[1]
     text = json.dumps({"x": {"dtype": "F32", "shape": shape, "data_offsets": [0, size]}}).encode().ljust(128)
     with Path("large.safetensors").open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
+        file.write(len(text).to_bytes(8, "little") + text + bytes(4 * shape[1] * 1024))
         file.truncate(8 + 128 + size)
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout.split("\n")[:3] == ["streamed", "streamed", "too large to load"], done.stderr
@@ -497,6 +498,7 @@ HOSTILE = {
     "code.npy": (npy(text="__import__('os').system('touch owned')"), "damaged header"),
     "deep.npy": (npy(text="(" * 5000), "damaged header"),
     "minus.npy": (npy(text="-" * 9000 + "1"), "damaged header"),
+    "dimensions.npy": (npy(shape=f"({'1, ' * 3000})", body=4), "array of 3000 dimensions, but at most 64"),
     "digits.npy": (npy(shape=f"({'9' * 5000},)"), "damaged header"),
     "wide.npy": (npy(text="'" + "a" * 20_000 + "'"), "at most 10000 are read"),
     "claim.npy": (npy(version=2, length=2**32 - 1), "at most 10000 are read"),
@@ -513,7 +515,10 @@ HOSTILE = {
     "bzip.npz": (archive(("x.npy", npy()), compression=zipfile.ZIP_BZIP2), "by a method that numpy does not use"),
     "lzma.npz": (archive(("x.npy", npy()), compression=zipfile.ZIP_LZMA), "by a method that numpy does not use"),
     "long.npz": (archive(("x.npy", npy(body=99))), "take 32 bytes, but there are 99"),
-    "lying.npz": (lying(npy(shape=f"({2**28},)"), 2**30 + 76), "is too small for the .* bytes that it claims"),
+    "lying.npz": (
+        lying(npy(shape=f"({2**28},)"), 2**30 + 76),
+        "on disk to 1,073,741,900, but at most",
+    ),
     "directory.npz": (archive(*((f"{i:060000}", b"") for i in range(20))), "has a directory of more than 1048576"),
     "metadata.safetensors": (tensors({"__metadata__": {}}), "contains no tensor 'x'$"),
     "other.safetensors": (tensors({"y": 1, "z": 2}), "contains no tensor 'x'; it contains y, z"),
@@ -538,6 +543,68 @@ HOSTILE = {
 
 def reader(name):
     return {"npz": Npz, "csv": Csv}.get(name.rpartition(".")[2], TensorFile)(path=name)
+
+
+def squeezed(count, fill=0):
+    """An archive of `count` bytes that repeat one value, which takes a thousandth of them on disk."""
+    body = bytes([fill]) * count
+    header = npy("'|u1'", shape=f"({count // 2}, 2)", body=0)
+    return archive(("x.npy", header + body), compression=zipfile.ZIP_DEFLATED)
+
+
+def test_an_archive_that_expands_too_far_is_refused_before_it_is_read():
+    """A file of a megabyte made the reader use four gigabytes."""
+    Path("data.npz").write_bytes(squeezed(200 << 20))
+    tracemalloc.start()
+    for read in (Npz().event, lambda: Npz().load("train", generator(0))):
+        with pytest.raises(ValueError, match=r"expands from 2\d\d,\d{3} bytes on disk to 209,715,\d{3}, but at most"):
+            read()
+    assert tracemalloc.get_traced_memory()[1] < 4 * headers.MOST
+    tracemalloc.stop()
+
+
+def test_mostly_empty_arrays_are_accepted():
+    """64 MiB at any ratio, and a hundred times the bytes on disk at any size."""
+    Path("data.npz").write_bytes(squeezed(32 << 20))
+    assert len(Npz().load("test", generator(0)).x) > 3_000_000
+    sparse = np.zeros((1 << 20, 25), np.float32)  # 100 MiB, of which one number in 25 is not zero
+    sparse[:, 0] = np.random.default_rng(0).standard_normal(len(sparse))
+    np.savez_compressed("sparse.npz", x=sparse)
+    assert Npz(path="sparse.npz").event() == (25,)
+
+
+def test_more_than_the_free_memory_is_refused_with_both_numbers(monkeypatch):
+    Path("data.npz").write_bytes(squeezed(1000))
+    monkeypatch.setattr(arrays, "available_memory", lambda: 999)
+    with pytest.raises(ValueError, match=r"'x' with 1,000 bytes, but only 999 bytes of memory are free"):
+        Npz().load("train", generator(0))
+
+
+@pytest.mark.parametrize("name", ["data.npy", "data.safetensors"])
+def test_a_file_of_holes_is_refused_before_its_numbers_are_read(name):
+    size = 1 << 42
+    start = npy(shape=f"({size >> 2},)", body=0)
+    if name.endswith("safetensors"):
+        start = tensors(described(shape=[size >> 2], data_offsets=[0, size]), body=0)
+    Path(name).write_bytes(start)
+    os.truncate(name, len(start) + size)
+    assert reader(name).event() == (1,)
+    with pytest.raises(ValueError, match=r"expands from 4,096 bytes on disk to 4,398,046,511"):
+        reader(name).load("train", generator(0))
+
+
+def test_a_line_of_many_columns_takes_time_in_proportion():
+    """Comparing every column with all others takes hours for a quarter of a million."""
+    Path("data.csv").write_text("1," * 250_000 + "1\n")
+    assert Csv().event() == (250_001,)
+    Path("data.csv").write_text(",".join(f"c{n}" for n in range(100_000)) + "\n" + "1," * 99_999 + "1\n")
+    assert Csv(columns=tuple(f"c{n}" for n in range(0, 100_000, 10))).event() == (10_000,)
+
+
+def test_a_large_file_of_empty_lines_is_not_searched():
+    Path("data.csv").write_bytes(b"\n" * (4 << 20) + b"1,2\n")  # to the end of which a terabyte would take hours
+    with pytest.raises(ValueError, match="has no rows"):
+        Csv().event()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -634,9 +701,9 @@ SPEC = "ebmkit: 1\nmodel: mlp\ndata:\n  {{use: {}, path: {}}}\nsampler: langevin
 
 WRONG = [
     ("npz", "missing.npz", "there is no file 'missing.npz' in "),
-    ("npz", "folder.npz", "'folder.npz' is not a regular file"),
-    ("npz", "/dev/zero", "'/dev/zero' is not a regular file"),
-    ("csv", "pipe", "'pipe' is not a regular file"),
+    ("npz", "folder.npz", "'folder.npz' cannot be read: it is a folder, not a regular file"),
+    ("npz", "/dev/zero", "'/dev/zero' cannot be read: it is a device"),
+    ("csv", "pipe", "'pipe' cannot be read: it is a pipe"),
     ("csv", "missing/data.csv", "there is no file"),
     ("csv", "file/data.csv", "cannot be read: Not a directory"),
     ("tensor_file", "file.npy", "not an array in numpy's format"),
