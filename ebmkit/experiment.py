@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import check_folder
+from ebmkit.engine.torch_needed import require_torch
 from ebmkit.engine.world import require_one_process
 from ebmkit.language.labels import label_refusal
 from ebmkit.language.load import load_spec
@@ -33,11 +34,13 @@ def run(
     not hold are in `record.unmet`. With `report=False` there is neither a report nor a picture; `ebmkit report` writes
     them later.
     """
+    require_one_process()
+    plan = spec if isinstance(spec, Plan) else load_spec(spec)
+    require_torch(plan)
+
     from ebmkit.engine import session  # imports torch
     from ebmkit.report.drawing import draw_run
 
-    require_one_process()
-    plan = spec if isinstance(spec, Plan) else load_spec(spec)
     return session.run(plan, runs_dir=runs_dir, draw=draw_run if report else None)
 
 
@@ -46,12 +49,14 @@ def resume(
 ) -> Record:
     """Continue an interrupted run without output, from its last intact checkpoint. `plugins` names plugin files, one or
     several; `report` is that of `run`."""
-    from ebmkit.engine import session
-    from ebmkit.report.drawing import draw_run
-
     require_one_process()
     check_folder(Path(folder))  # the spec of an old run need not be valid
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
+    require_torch(plan)
+
+    from ebmkit.engine import session
+    from ebmkit.report.drawing import draw_run
+
     return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run if report else None)
 
 
@@ -91,6 +96,8 @@ class Run:
     @cached_property
     def view(self) -> RunView:
         """The view of the run that metrics and panels receive."""
+        require_torch(self.plan)
+
         from ebmkit.engine.sampling import give_kept_samples, view_of
 
         view = view_of(self.plan, self.folder)
@@ -109,6 +116,8 @@ class Run:
     @property
     def metrics(self) -> dict[str, list[tuple[int, float]]]:
         """All recorded numbers: lists of `(step, value)` pairs by name; of a run that failed, those up to its end."""
+        require_torch(self.plan)
+
         from ebmkit.engine.sampling import view_for_report
 
         view = view_for_report(self.plan, self.folder, self.summary, print)
@@ -122,6 +131,8 @@ class Run:
     def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
         """`n` new samples `(n, *event)`, determined by the seed; with one label, if the model takes labels or is a
         classifier, whose energy of a class is then sampled."""
+        require_torch(self.plan)
+
         from ebmkit.engine.conditioning import Condition
 
         if label is not None and (why := label_refusal(self.plan, label)):

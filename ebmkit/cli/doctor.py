@@ -13,7 +13,7 @@ MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "bad": ("BAD ", "r
 @click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """Check Python, torch, extras, plugins, disk and GPU, without importing torch. Exit status 3 if a check fails."""
+    """Check Python, torch, extras, plugins, disk and GPU. Exit status 3 if a check fails."""
     from ebmkit.cli.doctor_checks import checkup
 
     findings = checkup()

@@ -1,4 +1,4 @@
-"""Checks of the machine and the installation, without importing torch."""
+"""Checks of the machine and the installation, without importing torch in this process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Literal
 from packaging.requirements import Requirement
 
 from ebmkit.contracts.version import __version__
+from ebmkit.errors.printable import printable
 from ebmkit.errors.schema import PluginBroken
 from ebmkit.registry.loading import Plugins
 
@@ -31,7 +33,7 @@ class Finding:
 
 def checkup() -> list[Finding]:
     """All checks."""
-    return [*_python(), *_dependencies(), *_namesake(), *_gpu(), *_plugins(), *_disk()]
+    return [*_python(), *_dependencies(), *_torch(), *_namesake(), *_gpu(), *_plugins(), *_disk()]
 
 
 def _python() -> Iterator[Finding]:
@@ -58,6 +60,21 @@ def _dependencies() -> Iterator[Finding]:
         yield Finding(
             requirement.name, "ok" if fits else "bad", found if fits else f"{found}, needs {requirement.specifier}"
         )
+
+
+def _torch() -> Iterator[Finding]:
+    """Whether torch can be imported, which takes seconds and needs libraries of the system: tried in another process.
+
+    That process does not import from the current folder, which may be untrusted.
+    """
+    try:
+        version("torch")
+    except PackageNotFoundError:
+        return  # reported with the other dependencies
+    tried = subprocess.run([sys.executable, "-P", "-c", "import torch"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        reason = printable(tried.stderr.strip().rpartition("\n")[2], "")
+        yield Finding("torch", "bad", f"cannot be imported: {reason or f'exit status {tried.returncode}'}")
 
 
 def _extra_words(extra: str) -> str:

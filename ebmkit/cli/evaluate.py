@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
+from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.printable import printable
 
@@ -39,6 +40,7 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
         plan = dataclasses.replace(asked, hash=plan.hash)  # the weights are those of the original run
     if not plan.spec.evaluate:
         raise click.UsageError(f"{run} has no metrics; name one with --metric")
+    require_torch(plan)
 
     from ebmkit.engine.evaluation import Evaluation
     from ebmkit.engine.expectations import unmet

@@ -9,6 +9,7 @@ import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
 from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.torch_needed import require_torch
 
 
 @click.command("report")
@@ -20,6 +21,7 @@ def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
     """Write the report of RUN, finished or not, as one self-contained HTML file, and without --out its picture."""
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     summary = read_summary(run)
+    require_torch(plan)
 
     from ebmkit.engine.sampling import view_for_report
     from ebmkit.engine.signals import Signals

@@ -17,6 +17,7 @@ from ebmkit.cli.common import (
 )
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 
 
@@ -49,6 +50,7 @@ def command(
         click.echo(f"{run} is finished", err=True)
         return
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+    require_torch(plan)
 
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.limit import Limit

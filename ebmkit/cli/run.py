@@ -9,6 +9,7 @@ import click
 
 from ebmkit.cli.common import limit_options, load_plan, report_option, spec_options, watch_options
 from ebmkit.cli.one_process import refuse_several_processes
+from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
 
@@ -52,18 +53,19 @@ def command(
     refuse_several_processes()
     wanted = [Source("--device", f"device={device}")] if device else []
     plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
-
-    # These import torch, so only after the spec was checked.
-    from ebmkit.engine.dry_run import dry_run as try_once
-    from ebmkit.engine.limit import Limit
-
     if dry_run:
+        require_torch(plan)
+
+        from ebmkit.engine.dry_run import dry_run as try_once
+
         tried = try_once(plan)
         if as_json:
             click.echo(tried.as_json())
         elif not quiet:
             click.echo(tried.as_text())
         return
+    from ebmkit.engine.limit import Limit
+
     limit = Limit(max_steps, max_time)
     carry_out(plan, runs_dir, limit=limit, report=not no_report, quiet=quiet, as_json=as_json)
 
@@ -78,6 +80,8 @@ def carry_out(
     as_json: bool = False,
 ) -> None:
     """Run a plan with output to the terminal."""
+    require_torch(plan)
+
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.session import run
     from ebmkit.report.drawing import draw_run

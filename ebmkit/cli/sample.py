@@ -23,6 +23,7 @@ from ebmkit.cli.sample_options import (
     check_label,
     check_options,
 )
+from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.source import Source
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ def _write(
     plot: Path | None,
     say: Callable[..., None],
 ) -> None:
+    require_torch(plan)
+
     # These import torch, so only after all checks.
     from ebmkit.engine.conditioning import Condition, read_condition, read_labels, read_states
     from ebmkit.engine.sampling import denoise, view_of

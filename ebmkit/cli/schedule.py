@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ebmkit.cli.common import load_plan, spec_options
+from ebmkit.engine.torch_needed import require_torch
 
 if TYPE_CHECKING:
     from ebmkit.language.plan import Plan
@@ -43,6 +44,7 @@ def suggest(
         raise click.UsageError(f"{plot} exists; --force overwrites it")
     plan = load_plan(spec, sets, unsets, plugins, idle=True)
     _check_data(spec, plan)
+    require_torch(plan)
 
     # These import torch, so only after all checks.
     from ebmkit.storage.atomic import make_folder, write_bytes
