@@ -6,15 +6,13 @@ synchronisation. Nothing is adapted after the warm-up, so later draws come from 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
-from ebmkit.chains.energy import Energy
 from ebmkit.chains.mass import Mass
-from ebmkit.contracts.kinds import Sampler
+from ebmkit.contracts.kinds import Sampler, StepInfo
 
 #: Fractions of the warm-up, at its beginning and at its end, in which masses are not adapted.
 BEFORE, AFTER = 0.15, 0.10
@@ -78,34 +76,37 @@ class Spread(NamedTuple):
         return torch.where(moved, log_variance.lerp(mean, 5 / (self.seen + 5)), -torch.inf).exp()
 
 
-def warm_up(
-    sampler: Sampler,
-    energy: Energy,
-    state: Any,
-    rng: Generator,
-    steps: int,
-    on_step: Callable[[], None] | None = None,
-) -> tuple[Any, Tensor]:
-    """The state after `steps` steps, with what `sampler.tunes()` names adapted, and the step sizes `(steps,)` tried."""
-    tunes, target = sampler.tunes(), sampler.target_acceptance
-    assert target is not None  # ensured by resolve
-    average, spread, tried = DualAveraging.begin(state.step_size), Spread.begin(state.x), []
-    ends = window_ends(steps) if "mass" in tunes else []
-    for step in range(1, steps + 1):
-        state, info = sampler.step(energy, state, rng)
+class WarmUp:
+    """A warm-up of `steps` steps, which adapts what `sampler.tunes()` names after each of them."""
+
+    def __init__(self, sampler: Sampler, state: Any, steps: int) -> None:
+        self.steps = steps
+        self.average, self.spread = DualAveraging.begin(state.step_size), Spread.begin(state.x)
+        #: The step sizes tried so far.
+        self.tried: list[Tensor] = []
+        self._tunes, self._target = sampler.tunes(), sampler.target_acceptance
+        self._ends = window_ends(steps) if "mass" in self._tunes else []
+
+    def adapt(self, step: int, state: Any, info: StepInfo) -> Any:
+        """The state after this step, the first of which is 1, with what was learned from it."""
+        assert self._target is not None  # ensured by resolve
         assert info.acceptance is not None  # samplers that can be tuned report it
-        average, step_size = average.update(info.acceptance.mean(), target)
+        self.average, step_size = self.average.update(info.acceptance.mean(), self._target)
         state = state._replace(step_size=step_size)
-        tried.append(step_size)
-        if ends and round(BEFORE * steps) < step <= ends[-1]:
-            spread = spread.update(state.x)
-            if step in ends:
-                variance = spread.variance()  # zero if no chain has moved yet
+        self.tried.append(step_size)
+        if self._ends and round(BEFORE * self.steps) < step <= self._ends[-1]:
+            self.spread = self.spread.update(state.x)
+            if step in self._ends:
+                variance = self.spread.variance()  # zero if no chain has moved yet
                 state = state._replace(mass=Mass.diagonal(torch.where(variance > 0, variance, state.mass.inverse)))
-                average, spread = DualAveraging.begin(average.log_mean.exp()), Spread.begin(state.x)
-        if on_step:
-            on_step()
-    return state._replace(step_size=average.log_mean.exp()), torch.stack(tried)
+                self.average = DualAveraging.begin(self.average.log_mean.exp())
+                self.spread = Spread.begin(state.x)
+        return state if step < self.steps else state._replace(step_size=self.average.log_mean.exp())
+
+    def found(self, state: Any) -> dict[str, Tensor]:
+        """The step size, the masses and the step sizes that were tried, after the last step."""
+        mass = {"inverse_mass": state.mass.inverse} if "mass" in self._tunes else {}
+        return {"step_size": state.step_size, "step_sizes": torch.stack(self.tried), **mass}
 
 
 def window_ends(steps: int) -> list[int]:

@@ -23,5 +23,9 @@ class Limit:
             self._left -= 1
             if self._left <= 0:
                 raise Paused(f"{self.steps} steps done in this session")
+        self.raise_if_late()
+
+    def raise_if_late(self) -> None:
+        """Raises `Paused` if the time is over; called after every step of long chains."""
         if self._until is not None and time.monotonic() >= self._until:
             raise Paused("the time limit (--max-time) is reached")

@@ -23,7 +23,7 @@ from ebmkit.engine.folder.history import History, Write
 from ebmkit.engine.mixing import Mixing, mixing
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.sample_drawing import SampleDrawing
+from ebmkit.engine.sample_drawing import ChainsOnDisk, Drawn, SampleDrawing
 from ebmkit.engine.telling.divergence import explain
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.plan import Plan
@@ -58,7 +58,7 @@ class RunView:
         self.no_samples: EbmkitError | None = None
         self._no_weights: EbmkitError | None = None
         self._mixing: tuple[Draws, Mixing] | None = None
-        self._drawn: Tensor | None = None
+        self._drawn: Drawn | None = None
         self._drawn_at = -1
 
     @contextmanager
@@ -164,10 +164,13 @@ class RunView:
         labels = self._drawing.labels(n, rng, self.condition)
         return from_noise.trajectory(self.evaluated, n, moments, labels, rng)
 
-    def give(self, samples: Tensor, traces: dict[str, Tensor], draws: Draws | None = None) -> None:
+    def give(self, samples: Tensor | None, traces: dict[str, Tensor], draws: Draws | None = None) -> None:
         """Use samples that were drawn before as those of this step."""
-        self._drawn, self._drawn_at = samples.to(self.parts.device), self.step
-        self.traces, self.draws = traces, draws
+        self._take(Drawn(None if draws else samples, traces, draws))
+
+    def run_chains(self, on_disk: ChainsOnDisk) -> None:
+        """Draw the samples of this step by long chains that are kept on disk."""
+        self._take(self._drawing.draw(self.plan.spec.samples, self.step, None, on_disk))
 
     def samples(self, n: int) -> Tensor:
         """`n` model samples `(n, *event)`, drawn once per step and shared: request the largest number first.
@@ -175,14 +178,15 @@ class RunView:
         Long chains have the length that the spec sets, whatever `n` is, so there may be fewer samples.
         """
         wanted = self.plan.spec.samples if self.plan.spec.chains else n
-        if self._drawn is None or self._drawn_at != self.step or len(self._drawn) < wanted:
+        if self._drawn is None or self._drawn_at != self.step or self._drawn.total < wanted:
             _raise_again(self.no_samples)
-            drawn = self._drawing.draw(wanted, self.step, self.condition)
-            self._drawn, self._drawn_at = drawn.x, self.step
-            self.traces, self.draws, self.sample_labels = drawn.traces, drawn.draws, drawn.labels
-        if self.draws is None or len(self._drawn) <= n:
-            return self._drawn[:n]
-        return self._drawn[torch.arange(n, device=self._drawn.device) * len(self._drawn) // n]  # evenly over all chains
+            self._take(self._drawing.draw(wanted, self.step, self.condition))
+            assert self._drawn is not None
+        return self._drawn.states(n).to(self.parts.device)
+
+    def _take(self, drawn: Drawn) -> None:
+        self._drawn, self._drawn_at = drawn, self.step
+        self.traces, self.draws, self.sample_labels = drawn.traces, drawn.draws, drawn.labels
 
     def refuse_samples(self, why: EbmkitError) -> None:
         """Draw no more samples: a request for some raises this error, so that its user says why there are none."""

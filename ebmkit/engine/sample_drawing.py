@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Generator, Tensor
 
 from ebmkit.chains.chain import run_chain
-from ebmkit.chains.draws import run_chains
-from ebmkit.contracts.draws import Draws
+from ebmkit.chains.draws import Length, LongChains, Memory, Sink
+from ebmkit.chains.energy import frozen
+from ebmkit.contracts.draws import Draws, blocks
 from ebmkit.contracts.kinds import Sampler
 from ebmkit.engine.chain_starts import ChainStarts
 from ebmkit.engine.conditioning import Condition
@@ -20,15 +21,44 @@ from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.running import Diverged
 
 
+class ChainsOnDisk(Protocol):
+    """Keeps the draws and the state of long chains; see `folder/chain_checkpoints.py`."""
+
+    @property
+    def sink(self) -> Sink: ...
+
+    def begin(self, chains: LongChains, training_step: int) -> None:
+        """Continue chains that were saved."""
+
+    def at_step(self) -> None:
+        """Called after every step; it may raise to stop the chains."""
+
+    def finish(self) -> None:
+        """All steps are done."""
+
+
 class Drawn(NamedTuple):
     """Samples `(n, *event)`, and statistics of the chains that drew them."""
 
-    x: Tensor
+    #: None for those of long chains, which need not fit into memory.
+    x: Tensor | None
     #: Means over chains of `energy`, `gradient_norm` and `acceptance`, if the sampler reports them.
     traces: dict[str, Tensor]
     #: The draws of long chains; `traces` then has one number per draw.
     draws: Draws | None = None
     labels: Tensor | None = None
+
+    @property
+    def total(self) -> int:
+        """The number of samples."""
+        return self.draws.total if self.draws else 0 if self.x is None else len(self.x)
+
+    def states(self, n: int) -> Tensor:
+        """The first `n` samples; those of long chains are taken evenly from all of them."""
+        if self.draws:
+            return self.draws.evenly(n)
+        assert self.x is not None
+        return self.x[:n]
 
 
 class SampleDrawing:
@@ -40,16 +70,21 @@ class SampleDrawing:
         #: The number of chain steps done since the last call of `draw`.
         self.steps_done = 0
 
-    def draw(self, n: int, step: int, condition: Condition | None) -> Drawn:
-        """`n` samples of the model after `step` training steps, all of them finite."""
+    def draw(self, n: int, step: int, condition: Condition | None, on_disk: ChainsOnDisk | None = None) -> Drawn:
+        """`n` samples of the model after `step` training steps, all of them finite.
+
+        `on_disk` takes the draws of long chains, and continues chains that it has; without it they stay in memory.
+        """
         sampler, chains = self.plan.chain_sampler, self.plan.spec.chains
         if sampler is None:
             raise ValueError("the spec has no sampler, so there are no samples")
         path = self.plan.spec.chain_sampler_path
         self.steps_done = 0
         with ErrorSite(self.plan, path):
-            drawn = (self._long if chains else self._ends)(sampler, n, step, condition)
-        if wrong := _wrong(drawn.x, drawn.traces):
+            drawn = (
+                self._long(sampler, n, step, condition, on_disk) if chains else self._ends(sampler, n, step, condition)
+            )
+        if wrong := _wrong(drawn):
             raise Diverged(
                 f"{label_at(self.plan, path)}: {wrong}, after {step} training steps",
                 self.plan.place(path),
@@ -102,39 +137,57 @@ class SampleDrawing:
         means = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
         return Drawn(torch.cat(blocks), means, labels=torch.cat(labels) if labels else None)
 
-    def _long(self, sampler: Sampler, n: int, step: int, condition: Condition | None) -> Drawn:
-        """The states that a few long chains keep, chain by chain."""
+    def _long(
+        self, sampler: Sampler, n: int, step: int, condition: Condition | None, on_disk: ChainsOnDisk | None
+    ) -> Drawn:
+        """The states that a few long chains keep."""
         chains = self.plan.spec.chains
         assert chains is not None
         starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"samples/{step}/0")
+        length = Length(chains.draws(n), chains.thin, chains.burn_in, chains.warmup_of(sampler))
         start, labels = starts.draw_finite(chains.count, rng), self.labels(chains.count, rng, condition)
-        draws = run_chains(
-            sampler,
-            self.evaluated.with_labels(labels),
-            start,
-            rng,
-            draws=chains.draws(n),
-            thin=chains.thin,
-            burn_in=chains.burn_in,
-            warmup=chains.warmup_of(sampler),
-            on_step=self._count,
-        )
-        x = draws.x.flatten(0, 1)
+        sink = on_disk.sink if on_disk else Memory()
+        with frozen(self.evaluated.with_labels(labels)) as energy:
+            long = LongChains(sampler, energy, start, rng, length, sink)
+            if on_disk:
+                on_disk.begin(long, step)
+            self.steps_done = long.steps
+            while not long.are_over:
+                long.advance()
+                self._count()
+                if on_disk:
+                    on_disk.at_step()
+            if on_disk:
+                on_disk.finish()
+            draws = long.finish()
         if "energy" not in draws.seen and self.evaluated.has_energy and labels is None:
-            draws.seen["energy"] = self.evaluated.energy(x).view(draws.x.shape[:2])
+            draws.seen["energy"] = self._energies(draws, sink)
+        # Contiguous, as draws in memory are: sums in another order differ in their last bits.
+        means = {
+            name: torch.cat([block.contiguous().mean(0) for block in blocks(values)])
+            for name, values in draws.seen.items()
+        }
         each = None if labels is None else labels.repeat_interleave(draws.x.shape[1])
-        return Drawn(x, {name: values.mean(0) for name, values in draws.seen.items()}, draws, each)
+        return Drawn(None, means, draws, each)
+
+    def _energies(self, draws: Draws, sink: Sink) -> Tensor:
+        """The energies of all draws, for samplers that do not report them."""
+        for block in draws.blocks():
+            by_draw = block.transpose(0, 1)
+            for row in self.evaluated.energy(by_draw.flatten(0, 1)).view(by_draw.shape[:2]):
+                sink.add("energy", row)
+        return sink.column("energy")
 
     def _count(self) -> None:
         self.steps_done += 1
 
 
-def _wrong(x: Tensor, traces: dict[str, Tensor]) -> str:
+def _wrong(drawn: Drawn) -> str:
     """Which samples, or which statistics of their chains, are not finite; empty if all are finite."""
-    whole = x.flatten(1).isfinite().all(dim=1)
-    if not bool(whole.all()):
-        return f"{len(x) - int(whole.sum())} of {len(x)} samples are not finite"
-    for name, trace in traces.items():
+    blocks = (block.flatten(0, 1) for block in drawn.draws.blocks()) if drawn.draws else (drawn.states(drawn.total),)
+    if wrong := sum(len(x) - int(x.flatten(1).isfinite().all(dim=1).sum()) for x in blocks):
+        return f"{wrong} of {drawn.total} samples are not finite"
+    for name, trace in drawn.traces.items():
         if not bool(trace.isfinite().all()):
             step = int(trace.isfinite().logical_not().nonzero()[0])
             return f"the mean {name} of the chains is {trace[step].item()} at their step {step + 1}"

@@ -11,11 +11,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from torch import Tensor
 
+from ebmkit.chains.draws import RATES
 from ebmkit.components.trackers.jsonl import read_records
-from ebmkit.contracts.draws import Draws
+from ebmkit.contracts.draws import Draws, under
 from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.chain_checkpoints import CHAINS, TUNING
 from ebmkit.engine.folder.lockfile import data_files, drift
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.rng import Streams
@@ -25,6 +27,7 @@ from ebmkit.engine.training_state import fitting, restore_weights
 from ebmkit.errors.running import ComponentFailed, Diverged, Drifted, StorageFailed
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import level_and_signal
+from ebmkit.storage.columns import column_file, mapped
 from ebmkit.storage.reading import read_whole
 
 
@@ -105,13 +108,32 @@ def denoise(view: RunView, noisy: Tensor, sigma: float, labels: Tensor | None = 
 
 def give_kept_samples(view: RunView, run_folder: Path) -> None:
     """Give the view the samples that a finished run kept."""
-    kept, traces, chains = (run_folder / f"samples/{name}.safetensors" for name in ("samples", "traces", "chains"))
-    if kept.is_file() and traces.is_file():
-        long = view.plan.spec.chains
-        contents = [read_whole(path) for path in ((kept, traces, chains) if long else (kept, traces))]
-        try:
-            x, *others = (load_tensors(content) for content in contents)
-            draws = Draws.from_tensors(x["x"], long.count, others[1]) if long else None
-            view.give(x["x"], others[0], draws)
-        except (SafetensorError, KeyError, RuntimeError) as error:
-            raise StorageFailed(f"{kept.parent}: the samples in it are damaged: {error}") from error
+    long = view.plan.spec.chains
+    traces, kept = (run_folder / f"samples/{name}.safetensors" for name in ("traces", "samples"))
+    if not traces.is_file():
+        return
+    try:
+        if long and (run_folder / CHAINS / TUNING).is_file():
+            view.give(None, _read(traces), _draws(run_folder / CHAINS))
+        elif kept.is_file():
+            x = _read(kept)["x"]
+            others = _read(run_folder / "samples/chains.safetensors") if long else {}
+            view.give(x, _read(traces), _draws_of_old(x, long.count, others) if long else None)
+    except (SafetensorError, KeyError, RuntimeError) as error:
+        raise StorageFailed(f"{run_folder}: the samples in it are damaged: {error}") from error
+
+
+def _draws(folder: Path) -> Draws:
+    """The draws of long chains, mapped from their files."""
+    files = {name: column_file(folder, name) for name in ("energy", *RATES)}
+    seen = {name: mapped(file) for name, file in files.items() if file.is_file()}
+    return Draws.from_tensors(mapped(column_file(folder, "x")), seen, _read(folder / TUNING))
+
+
+def _draws_of_old(x: Tensor, chains: int, others: dict[str, Tensor]) -> Draws:
+    """The draws of a run that wrote them when all were made, one chain after the other."""
+    return Draws.from_tensors(x.view(chains, -1, *x.shape[1:]), under("seen.", others), others)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    return load_tensors(read_whole(path))

@@ -15,6 +15,7 @@ from ebmkit.engine.build import build
 from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
 from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.chain_checkpoints import CHAINS, TUNING, ChainCheckpoints, Source
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.checkpointer import Checkpointer
 from ebmkit.engine.folder.lockfile import drift, lock, to_yaml
@@ -66,7 +67,8 @@ def run(
             raise _drifted(like, differing)
         # From here on a signal waits for the end of a step, except where stopping at once is safe.
         with signals.between_steps(), Record.create(plan, Path(runs_dir), to_yaml(locked)) as record:
-            _Session(record, parts, None, progress, signals, limit or Limit()).carry_out(draw)
+            source = Source(record.folder, plan.hash)
+            _Session(record, parts, None, source, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
 
@@ -101,7 +103,8 @@ def resume(
             if record.step > (step := saved.step if saved else 0):
                 lost = f"the checkpoint of step {record.step} is unusable"
                 _tell(record, progress, f"warning: {lost}; going back to step {step}")
-            _Session(record, parts, saved, progress, signals, limit or Limit()).carry_out(draw)
+            source = Source(folder, experiment)
+            _Session(record, parts, saved, source, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
 
@@ -126,6 +129,7 @@ class _Session:
         record: Record,
         parts: Parts,
         saved: Saved | None,
+        source: Source,
         progress: Progress,
         signals: Signals,
         limit: Limit,
@@ -146,11 +150,21 @@ class _Session:
         record.step = self.state.step
         self.evaluation = Evaluation(self.view)
         self.hooks = Hooks(plan, self.run_log.warn)
+        #: Of the long chains that draw the final samples, if the spec has any.
+        self.chains = self._chain_checkpoints(source) if plan.spec.chains else None
         #: Opened when the run starts; they receive what is recorded.
         self.trackers: Trackers
         self.checkpointer = Checkpointer(
             self.state, record.folder / "checkpoints", lambda: self.trackers.sync(), self._saved
         )
+
+    def _chain_checkpoints(self, source: Source) -> ChainCheckpoints:
+        def on_step() -> None:
+            self.signals.raise_if_received()
+            self.limit.raise_if_late()
+
+        log = self.run_log
+        return ChainCheckpoints(source, self.record.folder, self.plan, self.streams, log.say, log.warn, on_step)
 
     def carry_out(self, draw: Draw | None) -> None:
         """Train, save, sample, measure, draw."""
@@ -208,18 +222,23 @@ class _Session:
     def _sample_and_measure(self) -> None:
         view, record, spec = self.view, self.record, self.plan.spec
         self.run_log.wait("sampling and evaluating")
+        if self.chains:
+            self._run_chains(self.chains)
         with self.signals.anywhere():
-            if view.can_sample:
+            if view.can_sample and not self.chains:
                 most = self.evaluation.samples_of(spec.evaluate, spec.samples)
                 self.progress.follow("sampling", view.chain_length(most), view.chain_position)
             measured = self.evaluation.measure(spec.evaluate, at_least=spec.samples)
             if view.can_sample and view.no_samples is None:
-                kept = view.draws.x.flatten(0, 1) if view.draws else view.samples(spec.samples)
-                labels = {} if view.sample_labels is None else {"y": view.sample_labels[: len(kept)]}
-                _write_tensors(record.file("samples/samples.safetensors"), {"x": kept, **labels})
-                _write_tensors(record.file("samples/traces.safetensors"), view.traces)
+                labels = {} if view.sample_labels is None else {"y": view.sample_labels}
                 if view.draws:
-                    _write_tensors(record.file("samples/chains.safetensors"), view.draws.to_tensors())
+                    _write_tensors(record.file(f"{CHAINS}/{TUNING}"), {**view.draws.to_tensors(), **labels})
+                else:
+                    kept = {
+                        name: of[: spec.samples] for name, of in {"x": view.samples(spec.samples), **labels}.items()
+                    }
+                    _write_tensors(record.file("samples/samples.safetensors"), kept)
+                _write_tensors(record.file("samples/traces.safetensors"), view.traces)
                 self.run_log.judge(verdict(view), findings(view))
         record.results, record.failed = measured
         record.unmet = unmet(self.plan, measured)
@@ -230,12 +249,24 @@ class _Session:
             raise view.no_samples
         self.hooks.run_finished(view=view, results=dict(record.results))
 
+    def _run_chains(self, chains: ChainCheckpoints) -> None:
+        """Run the long chains, which stop between two steps; if they fail, what needs no samples is still measured."""
+        self.progress.follow("sampling", self.view.chain_length(self.plan.spec.samples), self.view.chain_position)
+        try:
+            self.view.run_chains(chains)
+        except StorageFailed:
+            raise
+        except EbmkitError as error:
+            self.view.refuse_samples(error)
+        self.progress.wait("evaluating")
+
     def _leave(self, why: str) -> None:
         """Make a checkpoint, unless an unfinished step cannot be undone: then the last checkpoint is used."""
         can = self.state.undo_step()
         if can:
             self.checkpointer.save()
-        self.run_log.leave(why, saved=can)
+        chains = self.chains.leave() if self.chains else ""
+        self.run_log.leave(why, saved=can, chains=chains)
 
     def _write(self, step: int, values: dict[str, float]) -> None:
         self.trackers.write(step, values)

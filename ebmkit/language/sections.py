@@ -97,11 +97,12 @@ class Chains:
 
 @section
 class Checkpoint:
-    """When the state of training is saved; a run continues from it bit for bit.
+    """When the state of training, or of long chains, is saved; a run continues from it bit for bit.
 
     Parameters:
-        every: number of steps between checkpoints. `auto` saves every minute, or less often if saving is slow. The last
-            step and an interrupted one are always saved.
+        every: number of training steps between checkpoints, or of steps of the chains in a spec without training.
+            `auto` saves every minute, or less often if saving is slow. The last step and an interrupted one are always
+            saved. The final chains of a trained model are saved as by `auto`.
         keep: number of checkpoints to keep.
     """
 

@@ -16,18 +16,18 @@ BUGS = [
         "pass",
     ),
     Planted(
-        "a step between two draws too few",
+        "a step too few",
         "chains",
         "chains/draws.py",
-        "for _ in range(thin):\n    ...",
-        "for _ in range(max(1, thin - 1)):\n    ...",
+        "return self.discarded + self.draws * self.thin",
+        "return self.discarded + self.draws * self.thin - 1",
     ),
     Planted(
         "burn-in kept",
         "chains",
         "chains/draws.py",
-        "range(burn_in)",
-        "range(0)",
+        "return self.warmup + self.burn_in",
+        "return self.warmup",
     ),
 ]
 

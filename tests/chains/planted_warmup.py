@@ -24,12 +24,12 @@ BUGS = [
         "tuned on in the draws",
         "warm-up",
         "chains/draws.py",
-        "infos.append(info)",
-        "infos.append(info)\n"
-        "if warmup:\n"
-        "    target = sampler.target_acceptance or 0\n"
+        "self._keep(info)",
+        "self._keep(info)\n"
+        "if self._warmup:\n"
+        "    target = self.sampler.target_acceptance or 0\n"
         "    more = ((info.acceptance.mean() - target) / 2).exp()\n"
-        "    state = state._replace(step_size=state.step_size * more)",
+        "    self.state = self.state._replace(step_size=self.state.step_size * more)",
     ),
     Planted(
         "dual averaging with the wrong sign",
@@ -49,8 +49,8 @@ BUGS = [
         "the last step size tried, not the mean",
         "warm-up",
         "chains/warmup.py",
-        "state._replace(step_size=average.log_mean.exp()), torch.stack(tried)",
-        "state, torch.stack(tried)",
+        "state if step < self.steps else state._replace(step_size=self.average.log_mean.exp())",
+        "state",
     ),
 ]
 

@@ -7,15 +7,16 @@ import torch
 from torch import nn
 
 import ebmkit
-from ebmkit.chains.draws import run_chains
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.contracts import draws as contract
 from ebmkit.contracts.draws import Draws
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.engine.sampling import give_kept_samples, view_of
 from ebmkit.errors.running import Diverged
 from ebmkit.language.sections import Chains
+from tests.chains.long_chains import run_chains
 
 
 def generator(seed):
@@ -64,11 +65,18 @@ def test_energies_are_those_of_the_states(sampler, thin):
 def test_what_is_written_is_read_back():
     seen = {"energy": torch.randn(2, 3), "acceptance": torch.rand(2, 3)}
     draws = Draws(torch.randn(2, 3, 1, 4), seen, 12, {"step_size": torch.tensor(0.3)})
-    again = Draws.from_tensors(draws.x.flatten(0, 1), 2, draws.to_tensors())
+    again = Draws.from_tensors(draws.x, seen, draws.to_tensors())
     assert again.x.equal(draws.x)
     assert again.evaluations == 12
     assert again.seen.keys() == seen.keys()
     assert again.tuning["step_size"] == draws.tuning["step_size"]
+
+
+def test_blocks_are_all_draws_in_order(monkeypatch):
+    monkeypatch.setattr(contract, "BLOCK", 2 * 4 * 3)
+    draws = Draws(torch.randn(2, 10, 4), {}, 0, {})
+    assert [block.shape[1] for block in draws.blocks()] == [3, 3, 3, 1]
+    assert torch.cat([*draws.blocks()], 1).equal(draws.x)
 
 
 SPEC = """

@@ -11,12 +11,12 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ebmkit.chains.chain import iterate_chain, run_chain
-from ebmkit.chains.draws import run_chains
 from ebmkit.chains.energy import frozen
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.testing.example import instance
 from ebmkit.testing.partner import build, model_for, states
+from tests.chains.long_chains import run_chains
 
 SAMPLERS = [offer.load() for offer in ebmkit_components() if offer.kind == "sampler"]
 STEPS = 6

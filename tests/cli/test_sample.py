@@ -46,7 +46,7 @@ def test_a_spec_is_carried_out_as_run_does(specs):
     folder = Path(invoke("sample", "long.yaml", "--quiet").stdout.strip())
     assert folder.parent == Path("runs/drawn")
     run = Path(invoke("run", "long.yaml", "--quiet", "--runs-dir", "others").stdout.strip())
-    for name in ("samples/samples.safetensors", "samples/chains.safetensors", "resolved.yaml"):
+    for name in ("chains/x.safetensors", "chains/tuning.safetensors", "resolved.yaml"):
         assert (folder / name).read_bytes() == (run / name).read_bytes(), name
     assert (folder / "report.html").is_file()
 

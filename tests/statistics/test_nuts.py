@@ -8,12 +8,12 @@ import torch
 from torch import nn
 
 from ebmkit.chains.chain import run_chain
-from ebmkit.chains.draws import run_chains
 from ebmkit.chains.energy import Energy
 from ebmkit.components.models.banana import Banana
 from ebmkit.components.models.funnel import Funnel
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.nuts import NUTS, Uniforms
+from tests.chains.long_chains import run_chains
 from tests.components.oracles import assert_follows, assert_mean, generator, normal_cdf, random_covariance, rows
 from tests.statistics.nuts_oracle import Orbit, draw, in_absolute_time, kernel, trajectory
 

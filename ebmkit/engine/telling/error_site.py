@@ -12,6 +12,7 @@ from ebmkit.contracts.built import WrongBuild, builder_of
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.packages import lacking, package_missing
 from ebmkit.contracts.walk import walk
+from ebmkit.engine.limit import Paused
 from ebmkit.errors import EbmkitError, Mistakes
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
 from ebmkit.errors.source import Path
@@ -37,8 +38,8 @@ class ErrorSite:
     ) -> None:
         if isinstance(error, EnvironmentLacks) and error.place is None:
             error.place = self.plan.place(self._innermost(trace)[0])
-        # Errors that already have a place pass, and so does Ctrl-C.
-        if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes):
+        # Errors that already have a place pass, and so do Ctrl-C and the limit of a session.
+        if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes | Paused):
             return
         if isinstance(error, ModuleNotFoundError):
             self._raise_missing_package(error)

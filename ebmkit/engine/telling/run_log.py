@@ -93,12 +93,14 @@ class RunLog:
             where = f" ({failure.error.place})" if failure.error.place else ""
             self.record.say(f"{failure.what} failed: {failure.error.message}{where}")
 
-    def leave(self, why: str, *, saved: bool) -> None:
-        """The run stops before its end."""
+    def leave(self, why: str, *, saved: bool, chains: str) -> None:
+        """The run stops before its end; `chains` says what is saved of the long chains, if they had begun."""
         record = self.record
         kept = f"saved at step {record.step}" if saved else f"the last checkpoint is of step {record.step}"
-        if not record.plan.spec.stages:
-            kept = "chains are not saved and will restart"
+        if chains:
+            kept = chains
+        elif not record.plan.spec.stages:
+            kept = "nothing had to be saved" if record.plan.spec.chains else "chains are not saved and will restart"
         line = f"{why}; {kept}; to continue:  {resume_command(record)}"
         record.say(line)
         self.progress.leave(line)

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.chain import Chain, run_chain
+from ebmkit.chains.draws import Length, LongChains, Memory
 from ebmkit.chains.energy import frozen
+from ebmkit.chains.leaves import Unsaveable
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
 from ebmkit.contracts.kinds import Event, Model, Sampler, Space
 from ebmkit.testing.case import Case
@@ -112,6 +114,36 @@ def steps_are_pure(sampler: Sampler, case: Case) -> None:
             once = sampler.step(energy, state, generator(4))[0].x
         again = sampler.step(energy, state, generator(4))[0].x
     require_same_bits(once, again, "two steps from one state")
+
+
+def continues_from_a_checkpoint(sampler: Sampler, case: Case) -> None:
+    """Long chains that are saved between two steps and continued elsewhere are those that were never interrupted, to
+    the last bit. What the next step depends on must be in the state, as tensors and numbers."""
+    if sampler.traits().from_noise:
+        raise Inapplicable("it runs once from noise to a sample, so it has no long chains")
+    module, x = _setting(sampler, case)
+    length = Length(draws=3, thin=2, burn_in=2, warmup=4 if sampler.tunes() else 0)
+    with frozen(module) as energy:
+        whole = LongChains(sampler, energy, x, generator(3), length, Memory())
+        expected = whole.run()
+        for stop in range(1, length.total):
+            first = LongChains(sampler, energy, x, generator(3), length, sink := Memory())
+            for _ in range(stop):
+                first.advance()
+            try:
+                saved = first.save()
+            except Unsaveable as reason:
+                require(False, f"its chains cannot be saved: {reason}")
+            then = LongChains(sampler, energy, x, generator(4), length, sink)
+            then.restore(stop, saved)
+            found = then.run()
+            names = {"x": (expected.x, found.x), **{name: (of, found.seen[name]) for name, of in expected.seen.items()}}
+            for name, (once, again) in names.items():
+                require_same_bits(once, again, f"'{name}' of chains, whole and continued after step {stop},")
+            require(
+                expected.evaluations == found.evaluations,
+                f"{expected.evaluations} energy evaluations became {found.evaluations} after step {stop}",
+            )
 
 
 def chains_are_independent(sampler: Sampler, case: Case) -> None:
@@ -217,6 +249,7 @@ LAWS: tuple[Law, ...] = (
     leaves_its_start_alone,
     leaves_the_model_alone,
     steps_are_pure,
+    continues_from_a_checkpoint,
     chains_are_independent,
     builds_no_graph,
     keeps_the_target,

@@ -8,7 +8,6 @@ from torch import nn
 
 from ebmkit.api import Sampler, StepInfo, component
 from ebmkit.chains.chain import run_chain
-from ebmkit.chains.draws import run_chains
 from ebmkit.chains.energy import Energy
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
@@ -22,6 +21,7 @@ from ebmkit.components.samplers.metropolis import Metropolis
 from ebmkit.components.samplers.nuts import NUTS
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
 from ebmkit.components.samplers.underdamped_langevin import UnderdampedLangevin
+from tests.chains.long_chains import run_chains
 from tests.components.oracles import EVENTS, generator, random_covariance, rows
 
 shapes = pytest.mark.parametrize("event", EVENTS, ids=str)

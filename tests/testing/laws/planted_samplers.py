@@ -1,6 +1,7 @@
 """Samplers that break one law each."""
 
 import itertools
+from typing import NamedTuple
 
 import torch
 
@@ -132,6 +133,33 @@ class MovesItsNeighbours(Gibbs):
         return GibbsState(x), info
 
 
+class WithAGenerator(NamedTuple):
+    x: torch.Tensor
+    rng: torch.Generator
+
+
+@component("keeps_a_generator")
+class KeepsAGenerator(Drift):
+    """Its state has a part that no file can hold."""
+
+    def init(self, energy, x, rng):
+        return WithAGenerator(x, torch.Generator().manual_seed(0))
+
+    def step(self, energy, state, rng):
+        moved, info = super().step(energy, LangevinState(state.x), rng)
+        return WithAGenerator(moved.x, state.rng), info
+
+
+@component("remembers_elsewhere")
+class RemembersElsewhere(Drift):
+    """Every third step is a longer one, but its state does not say which."""
+
+    turns = itertools.count()
+
+    def size(self, x):
+        return 0.02 if next(self.turns) % 3 == 0 else 0.01
+
+
 PLANTED = [
     (laws.keeps_shape_and_dtype, Single()),
     (laws.reports_what_a_step_saw, Summary()),
@@ -143,6 +171,8 @@ PLANTED = [
     (laws.leaves_the_model_alone, Teacher()),
     (laws.leaves_the_model_alone, LeavesGradients()),
     (laws.steps_are_pure, WritesToItsState()),
+    (laws.continues_from_a_checkpoint, RemembersElsewhere()),
+    (laws.continues_from_a_checkpoint, KeepsAGenerator()),
     (laws.chains_are_independent, Huddling()),
     (laws.builds_no_graph, WithAGraph()),
     (laws.keeps_the_target, TooHot()),
