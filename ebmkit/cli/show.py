@@ -28,7 +28,7 @@ def _complete_name(context: click.Context, parameter: click.Parameter, typed: st
 @plugin_option
 @error_options
 def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """Show the component NAME: summary, formula, parameters, reference, example."""
+    """Show the component NAME: summary, formula, results, parameters, reference, example."""
     from ebmkit.language.reference import page
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.registry import Registry
@@ -45,6 +45,10 @@ def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> No
             click.echo("\n" + textwrap.indent(paragraph, "  "))
     if offers:
         click.echo(f"\n  Offers: {', '.join(offers)}")
+    if shown.results:
+        click.secho("\nResults", bold=True)
+        for result, meaning in shown.results.items():
+            click.echo(f"  {result}: {meaning}")
     click.secho("\nParameters", bold=True)
     for parameter in _parameters(shown):
         click.echo(textwrap.indent(parameter, "  "))
@@ -75,6 +79,7 @@ def _as_object(kind: str, name: str, shown: Page, offers: list[str]) -> dict[str
         "summary": shown.summary,
         "description": shown.body,
         "offers": offers,
+        "results": shown.results,
         "parameters": [
             {
                 "name": parameter.name,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import click
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +20,7 @@ from rich.text import Text
 from ebmkit.cli.progress_line import ProgressLine
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.folder.record import Record
+from ebmkit.engine.telling.meanings import meanings
 from ebmkit.engine.telling.progress import Position
 from ebmkit.errors.printable import printable
 
@@ -65,7 +68,7 @@ class Watch:
         self._show(None)
         if record.results or record.failed:
             self.say("")
-            self.console.print(results_table(record, ascii_only=self.console.options.ascii_only))
+            self.console.print(results_table(record, self.console))
         for failure in record.failed:
             self.say(f"{failure.what} failed: {failure.error.message}")
         if record.status == "finished":
@@ -110,14 +113,34 @@ class Screen(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
-def results_table(record: Record, *, ascii_only: bool) -> Table:
-    """Measured values, compared with the expected ones."""
+def results_table(record: Record, console: Console) -> RenderableType:
+    """Measured values, compared with the expected ones; their meanings in the last column if there is room for them,
+    else below."""
+    known = meanings(record.plan)
+    whole = _table(record, known, ascii_only=console.options.ascii_only)
+    wide = Measurement.get(console, console.options.update(max_width=sys.maxsize), whole).maximum
+    if wide <= console.width:
+        return whole
+    names = [*record.results, *(name for failure in record.failed for name in failure.results)]
+    legend = [Text(printable(f"{name}: {known[name]}"), "dim") for name in names if name in known]
+    return Group(_table(record, {}, ascii_only=console.options.ascii_only), "", *legend)
+
+
+def _table(record: Record, known: dict[str, str], *, ascii_only: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column("metric", style="bold")
     table.add_column("value", justify="right")
-    if record.plan.spec.expect:
+    claimed = bool(record.plan.spec.expect)
+    if claimed:
         table.add_column("expected")
+    if known:
+        table.add_column("meaning", style="dim")
     yes, no = ("ok", "NO") if ascii_only else ("✓", "✗")
+
+    def add(name: str, value: Text | str, verdict: Text) -> None:
+        meaning = [Text(printable(known.get(name, "")))] if known else []
+        table.add_row(Text(printable(name)), value, *([verdict] if claimed else []), *meaning)
+
     for name, value in record.results.items():
         verdicts = Text("  ").join(
             Text(f"{yes} {claim_in_words(claim)}", "green")
@@ -126,12 +149,11 @@ def results_table(record: Record, *, ascii_only: bool) -> Table:
             for claim in record.plan.spec.expect
             if claim.metric == name
         )
-        table.add_row(Text(printable(name)), f"{value:.5g}", *([verdicts] if record.plan.spec.expect else []))
+        add(name, f"{value:.5g}", verdicts)
     for failure in record.failed:
         for name in failure.results or (failure.what,):
             claims = [claim_in_words(claim) for claim in record.plan.spec.expect if claim.metric == name]
-            verdict = Text("  ".join(f"{no} {claim}" for claim in claims), "red")
-            table.add_row(Text(printable(name)), Text("failed", "red"), *([verdict] if record.plan.spec.expect else []))
+            add(name, Text("failed", "red"), Text("  ".join(f"{no} {claim}" for claim in claims), "red"))
     return table
 
 

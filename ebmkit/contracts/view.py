@@ -76,7 +76,8 @@ class View(Protocol):
         """Integers, one for each point of a split; None for data without labels."""
 
     def samples(self, n: int) -> Tensor:
-        """`n` model samples `(n, *event)`, shared by all users at this step; fewer if long chains kept fewer."""
+        """`n` model samples `(n, *event)`, shared by all users at this step; fewer if long chains kept fewer, and for a
+        metric at most the `samples` of the spec, or those in its traits."""
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
         """Energies `(B,)` without a graph; for a conditioned model at a noise level or time, by default the lowest."""

@@ -83,7 +83,8 @@ class Evaluation:
         who = label_at(plan, ("evaluate", index))
         # Named after the metric, not its position: other metrics and earlier evaluations do not change its numbers.
         path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
-        with ErrorSite(plan, ("evaluate", index)), view.drawing_from(path):
+        most = max(plan.spec.samples, metric.traits().samples)
+        with ErrorSite(plan, ("evaluate", index)), view.drawing_from(path), view.at_most(most):
             values = {name: float(value) for name, value in metric.measure(view).items()}
             if set(values) != set(metric.results()):
                 raise ValueError(f"it measured {', '.join(values)}, but announces {', '.join(metric.results())}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -60,6 +61,7 @@ class RunView:
         self._mixing: tuple[Draws, Mixing] | None = None
         self._drawn: Drawn | None = None
         self._drawn_at = -1
+        self._most = sys.maxsize
 
     @contextmanager
     def drawing_from(self, path: str) -> Iterator[None]:
@@ -69,6 +71,15 @@ class RunView:
             yield
         finally:
             self.rng = before
+
+    @contextmanager
+    def at_most(self, samples: int) -> Iterator[None]:
+        """Give no more than this number of samples, however many are requested."""
+        before, self._most = self._most, samples
+        try:
+            yield
+        finally:
+            self._most = before
 
     def generator(self, path: str, device: torch.device | None = None) -> Generator:
         """A new generator at the beginning of the random stream `path` of this run."""
@@ -175,8 +186,10 @@ class RunView:
     def samples(self, n: int) -> Tensor:
         """`n` model samples `(n, *event)`, drawn once per step and shared: request the largest number first.
 
-        Long chains have the length that the spec sets, whatever `n` is, so there may be fewer samples.
+        There may be fewer: long chains have the length that the spec sets, whatever `n` is, and a metric gets at most
+        the `samples` of the spec, or those that it announces in its traits.
         """
+        n = min(n, self._most)
         wanted = self.plan.spec.samples if self.plan.spec.chains else n
         if self._drawn is None or self._drawn_at != self.step or self._drawn.total < wanted:
             _raise_again(self.no_samples)

@@ -1,4 +1,4 @@
-"""A component's docstring as a reference page: summary, formula, parameters, reference, example."""
+"""A component's docstring as a reference page: summary, formula, results, parameters, reference, example."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import textwrap
 from typing import Any, get_type_hints
 
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds import Metric
 from ebmkit.registry import words as describe
 
-_HEADINGS = ("Parameters:", "Reference:", "Example:")
+_HEADINGS = ("Results:", "Parameters:", "Reference:", "Example:")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Page:
 
     summary: str
     body: str  # formula and explanation
+    results: dict[str, str]  # meanings of the numbers that a metric reports
     parameters: tuple[Parameter, ...]
     reference: str
     example: str
@@ -58,10 +60,26 @@ def page(cls: type[Any]) -> Page:
     return Page(
         summary=summary.replace("\n", " "),
         body=body.strip("\n"),
+        results=_meanings(sections.get("Results:", "")),
         parameters=parameters,
         reference=" ".join(sections.get("Reference:", "").split()),
         example=textwrap.dedent(sections.get("Example:", "")).strip(),
     )
+
+
+def result_meanings(metric: Metric) -> dict[str, str]:
+    """The meanings of the results of a metric, by name; those that its docstring does not explain are left out.
+
+    The docstring has one line for names that differ in a number (`mode_weight_k`), in a coordinate (`mean` for
+    `mean(x0)`) or in what follows an `@`.
+    """
+    explained, found = page(type(metric)).results, {}
+    for name in metric.results():
+        short = re.sub(r"\(.*\)", "", name).partition("@")[0]
+        words = explained.get(name) or explained.get(short) or explained.get(re.sub(r"_\d+\Z", "_k", short))
+        if words:
+            found[name] = words.rstrip(".")
+    return found
 
 
 def _split(text: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from ebmkit.errors.base import MOST, Mistakes
 from ebmkit.errors.source import Path, Place
 from ebmkit.language.check import Checked
 from ebmkit.language.fit import event_of, misfits
+from ebmkit.language.metric_samples import bounded
 from ebmkit.language.plan import Plan
 from ebmkit.registry.registry import Registry
 
@@ -24,11 +25,13 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
 
     A spec that neither trains nor samples is also a mistake, unless `idle` is true.
     """
+    checked, from_spec = bounded(checked)
     if mistakes := list(islice(misfits(checked, registry, idle=idle), MOST)):
         raise Mistakes(mistakes)
     event = event_of(checked)
     assert event is not None  # a model without a known shape was refused above
     filled = _Filled(checked, registry)
+    filled.origins |= dict.fromkeys(from_spec, "'samples' of the spec")
     return Plan(
         spec=checked.spec,
         event=event,

@@ -158,7 +158,8 @@ class Spec:
         sampler: draws the samples for evaluation and the report; by default the objective's own sampler.
         init: initial states of the chains of `sampler`.
         chains: a few long chains; without it each sample is the end of a separate chain.
-        samples: number of samples saved in the run folder.
+        samples: number of samples saved in the run folder, and the largest number drawn for a metric that does not set
+            its own.
         samples_every: number of training steps between smaller sets of samples saved for the report; `auto` saves ten
             sets, null none.
         evaluate: metrics, measured at the end and during training if they have `every`.

@@ -16,6 +16,7 @@ from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.version import __version__
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
+from ebmkit.engine.telling.meanings import meanings
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
 from ebmkit.report.panels.frames import Frames, draw_frames
@@ -38,12 +39,13 @@ C = TypeVar("C", list[Any], dict[str, Any])
 
 
 class Result(NamedTuple):
-    """One measured value, the claims of the spec about it, and whether they all hold."""
+    """One measured value, the claims of the spec about it, whether they all hold, and what the value is."""
 
     name: Markup
     value: str
     claim: str
     met: bool | None
+    meaning: str = ""
 
 
 class Failed(NamedTuple):
@@ -211,7 +213,7 @@ def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
     """All measured values, those that could not be measured, and claims about values that were not."""
     measured = _of(dict, summary.get("results"))
     missing = [name for failure in _failed(summary) for name in failure.results]
-    results = []
+    results, known = [], meanings(view.plan)
     for name in dict.fromkeys([*measured, *missing, *(claim.metric for claim in view.plan.spec.expect)]):
         value = "failed" if name in missing else measured.get(name, "not measured")
         claims = [claim for claim in view.plan.spec.expect if claim.metric == name]
@@ -220,9 +222,8 @@ def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
             met = False
         shown = f"{value:.5g}" if isinstance(value, int | float) else str(value)
         # A long name may be broken after its underscores.
-        results.append(
-            Result(Markup("_<wbr>").join(name.split("_")), shown, " and ".join(map(claim_in_words, claims)), met)
-        )
+        broken, claim = Markup("_<wbr>").join(name.split("_")), " and ".join(map(claim_in_words, claims))
+        results.append(Result(broken, shown, claim, met, known.get(name, "")))
     return results
 
 

@@ -65,3 +65,31 @@ def test_a_resumed_run_begins_at_its_step():
     terminal.type("\x03")
     terminal.end()
     assert re.search(r"15\d\d\d\d/200000", "".join(terminal.screen()))
+
+
+TABLE = """
+from types import SimpleNamespace
+from rich.console import Console
+from ebmkit import load_spec
+from ebmkit.cli.terminal import results_table
+
+expect = [{"metric": "mmd", "below": 0.1}]
+plan = load_spec({"ebmkit": 1, "data": "two_moons", "model": {"use": "gaussian", "mean": [0, 0]},
+                  "sampler": "exact", "evaluate": ["mmd"], "expect": expect})
+console = Console()
+record = SimpleNamespace(plan=plan, results={"mmd": 0.01, "mmd_floor": -0.002}, failed=[])
+console.print(results_table(record, console))
+"""
+
+
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_results_are_explained_next_to_them_or_below(columns):
+    terminal = Terminal(TABLE, columns)
+    assert terminal.end() == 0
+    lines = [line for line in terminal.screen() if line.strip()]
+    words = "which a good model reaches"
+    assert words in " ".join(" ".join(lines).split())
+    (row,) = [line for line in lines if line.startswith("mmd_floor ")]
+    assert "-0.002" in row
+    assert (words in row) == (columns == 160)
+    assert all(len(line) <= columns for line in lines)

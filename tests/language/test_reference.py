@@ -80,3 +80,26 @@ def test_a_meaning_goes_on_over_several_lines():
 
     (threads,) = [parameter for parameter in page(Spec).parameters if parameter.name == "threads"]
     assert threads.meaning.endswith("a different number changes the results in their last bits.")
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.kind == "metric"], ids=lambda entry: entry.name)
+def test_every_result_of_a_metric_is_explained(entry):
+    """In a few words that fit next to the number, and none is about a result that does not exist."""
+    from ebmkit.language.reference import result_meanings
+    from ebmkit.testing.example import instance
+
+    made = instance(entry.cls)
+    found = result_meanings(made)
+    assert list(found) == list(made.results())
+    assert max(map(len, found.values())) <= 100
+
+
+def test_one_line_explains_names_that_differ_in_a_number():
+    from ebmkit.components.metrics.mode_weights import ModeWeights
+    from ebmkit.components.metrics.moments import Moments
+    from ebmkit.components.metrics.probability import Probability
+    from ebmkit.language.reference import result_meanings
+
+    assert "nearest to mode k" in result_meanings(ModeWeights(modes=((0.0,), (1.0,))))["mode_weight_1"]
+    assert "mean" in result_meanings(Moments(coordinates=(0, 3)))["mean(x3)"]
+    assert "enumeration" in result_meanings(Probability(of=((0, 1),)))["p(x0=1)_exact"]

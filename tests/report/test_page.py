@@ -90,8 +90,12 @@ def test_it_shows_status_results_claims_provenance_spec_and_lock(page, finished)
     text = Page(page).text
     summary = json.loads((finished / "run.json").read_text())
     results = summary["results"]
-    assert f"mmd {results['mmd']:.5g} ✓ met below 1e+09" in text
-    assert f"mmd_ floor {results['mmd_floor']:.5g} ✗ unmet above 1e+09 and above -1e+09" in text
+    for words in (
+        f"for a perfect model {results['mmd']:.5g} ✓ met below 1e+09",
+        f"mmd_ floor the same for training points in place of samples, which a good model reaches "
+        f"{results['mmd_floor']:.5g} ✗ unmet above 1e+09 and above -1e+09",
+    ):
+        assert words in text
     assert "picture finished 1 claim unmet two_moons mlp mle, 10 steps langevin, 5 steps seed 0" in text
     for words in (summary["hash"], torch.__version__, "hidden", "default of model 'mlp'", "experiment:"):
         assert words in text, words
@@ -111,7 +115,7 @@ def test_figures_are_numbered_in_order_and_their_captions_hold_the_numbers(page,
         "Samples over training",
         "Loss",
         "Energies",
-        "v along the chains",
+        "v, the norm of dE/dx, along the chains",
         "Energy along the chains",
     ]
     assert {"gap over training", "mmd over training"} <= set(list(found)[9:])
@@ -119,8 +123,13 @@ def test_figures_are_numbered_in_order_and_their_captions_hold_the_numbers(page,
     metrics = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
     losses = [row["loss"] for row in metrics if "loss" in row]
     assert f"loss: {losses[0]:.4g} at step 1, {losses[-1]:.4g} at step 10." in found["Loss"][1]
+    assert "v (norm of dE/dx, averaged over the chains of training and their steps): " in found["v over training"][1]
+    assert "mmd_floor (the same for training points in place of samples" in found["mmd over training"][1]
     traces = load_file(finished / "samples/traces.safetensors")["gradient_norm"]
-    assert f"{traces[0]:.4g} at the first of 5 steps, {traces[-1]:.4g} at the last" in found["v along the chains"][1]
+    assert (
+        f"{traces[0]:.4g} at the first of 5 steps, {traces[-1]:.4g} at the last"
+        in found["v, the norm of dE/dx, along the chains"][1]
+    )
     kept = load_file(finished / "samples/samples.safetensors")["x"]
     energies = view.energy(kept).double()
     said = found["Energies"][1].replace("\N{NO-BREAK SPACE}", " ")
@@ -208,7 +217,7 @@ def test_an_unfinished_run_says_how_far_it_came_and_how_to_go_on(finished):
     text = Page(write_report(view, summary, lock)).text
     for words in ("7 of 10 steps", "interrupted SIGTERM", "warning v has grown", f"ebmkit resume {finished}"):
         assert words in text, words
-    assert "mmd not measured below 1e+09" in text
+    assert "for a perfect model not measured below 1e+09" in text
     assert "reproduce" not in text
 
 

@@ -25,6 +25,9 @@ class Acceptance(Metric):
     High-dimensional targets are explored best at 0.234 by `metropolis`; a much higher rate means that steps are too
     small, a much lower one that they are too large. Samplers without rejection have no acceptance rate.
 
+    Results:
+        acceptance: mean probability that the chains accept a proposal.
+
     Parameters:
         samples: number of chains to average over; if other metrics draw more, all of them are used.
         every: interval in training steps; by default it is measured only at the end.

@@ -20,6 +20,10 @@ class Accuracy(Metric):
 
     `accuracy_train` is that of the training points: the difference measures overfitting.
 
+    Results:
+        accuracy: share of held-out points whose most likely class is their label.
+        accuracy_train: the same for training points; a large difference is overfitting.
+
     Parameters:
         every: interval in training steps; by default it is measured only at the end.
 

@@ -23,6 +23,10 @@ class Calibration(Metric):
     Zero if, among held-out points classified with probability p, a share p is correct. `confidence` is the mean over
     all points: above the accuracy, the classifier is overconfident.
 
+    Results:
+        ece: mean difference of confidence and accuracy; 0 is best.
+        confidence: mean probability of the predicted class; above the accuracy, it is overconfident.
+
     Parameters:
         bins: number of bins between 0 and 1.
         every: interval in training steps; by default it is measured only at the end.

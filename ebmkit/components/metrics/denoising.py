@@ -33,6 +33,11 @@ class Denoising(Metric):
 
     A model that takes labels is given those of the points.
 
+    Results:
+        denoising_error: mean squared error per coordinate after denoising.
+        noise_error: the same before denoising.
+        denoising_psnr: peak signal-to-noise ratio after denoising, in decibels.
+
     Parameters:
         sigma: standard deviation of the added noise.
         every: interval in training steps; by default it is measured only at the end.

@@ -27,6 +27,13 @@ class EnergyGap(Metric):
     `energy_overfit` that grows during training indicates overfitting. The three means are reported as `energy_test`,
     `energy_samples` and `energy_train`.
 
+    Results:
+        energy_gap: mean energy of held-out data minus that of samples; 0 for a perfect model.
+        energy_overfit: mean energy of held-out data minus that of training data; grows with overfitting.
+        energy_test: mean energy of held-out data.
+        energy_samples: mean energy of samples.
+        energy_train: mean energy of training data.
+
     Parameters:
         samples: model samples, and as many data points; limited by the smaller split.
         every: interval in training steps; by default it is measured only at the end.

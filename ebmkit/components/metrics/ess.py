@@ -24,6 +24,11 @@ class Ess(Metric):
     chain they are unreliable. An evaluation is one energy of one chain, with or without its gradient; a sampler without
     evaluations, such as `exact`, counts as one per draw. A coordinate that never moves is an error.
 
+    Results:
+        ess_bulk: effective number of draws for means and medians, of the worst coordinate.
+        ess_tail: effective number of draws for 5 % and 95 % quantiles, of the worst coordinate.
+        ess_per_evaluation: ess_bulk per evaluation of the energy.
+
     Parameters:
         every: interval in training steps; by default it is measured only at the end.
 

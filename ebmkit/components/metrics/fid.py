@@ -43,6 +43,15 @@ class FID(Metric):
     like `digits` of 1 x 8 x 8 with pixels from -1 to 1. ebmkit trains them on first use, which takes some seconds, and
     stores them in the user's cache folder. They are insensitive to noise of a standard deviation below 0.2.
 
+    Results:
+        fid: Frechet distance of samples from held-out data; lower is better.
+        fid_floor: the same for training points in place of samples, which a good model reaches.
+        fid_gaussian: the same for draws from a Gaussian fitted to the training points.
+        fid_noise: the same for independent pixels with the mean and deviation of all training pixels.
+        fid_points: number of points in each of these sets.
+        fid_held_out: number of held-out points.
+        features_accuracy: accuracy of the classifier whose features are used.
+
     Parameters:
         features: the feature network.
         samples: number of model samples and of points in the other sets; at most the number of training points.

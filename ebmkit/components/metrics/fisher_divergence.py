@@ -38,6 +38,11 @@ class FisherDivergence(Metric):
     largest of several levels, evenly over the schedule (over its list of levels, or over its times). At low noise it is
     large for most networks, because their errors are divided by sigma.
 
+    Results:
+        fisher_divergence: half the expected squared error of the score on held-out data, at the lowest noise.
+        fisher_relative: squared error relative to that of a zero score; the largest of several noise levels.
+        fisher_relative_k: the same at the k-th of these levels.
+
     Parameters:
         target: the distribution of the data: a model with known noised marginals whose parameters fix the shape of a
             state.

@@ -26,6 +26,11 @@ class GradientMagnitude(Metric):
     The chains are those of the spec's `sampler:`; without one they continue the objective's chains, and v is that of
     training.
 
+    Results:
+        gradient_magnitude: v, the norm of dE/dx averaged over the steps of the chains; its growth indicates divergence.
+        gradient_magnitude_first: v at the first step of the chains.
+        gradient_magnitude_last: v at the last step of the chains.
+
     Parameters:
         samples: number of chains to average over; if other metrics draw more, all of them are used.
         every: interval in training steps; by default it is measured only at the end.

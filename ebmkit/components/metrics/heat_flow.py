@@ -40,6 +40,11 @@ class HeatFlow(Metric):
     document has a factor of 2 with a Fisher divergence that it halves elsewhere; the 1/2 here belongs to the whole
     expectation.
 
+    Results:
+        kl_slope: rate at which noise reduces the Kullback-Leibler divergence, negative.
+        half_fisher: half the expected squared difference of the two scores.
+        heat_flow_ratio: -kl_slope / half_fisher, which is 1 in theory.
+
     Parameters:
         target: p, a model with noised marginals and exact draws whose parameters fix the shape of a state, different
             from the model of the run.

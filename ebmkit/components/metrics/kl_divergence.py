@@ -34,6 +34,11 @@ class KLDivergence(Metric):
     `kl_error` is the change if only every second grid point is used. For data with sharp edges, such as
     `checkerboard`, `tolerance` must be about 0.01; there `kl_reverse` is infinite.
 
+    Results:
+        kl_divergence: divergence of the model from the density of the data, in nats; 0 is best.
+        kl_error: change if only every second grid point is used, an estimate of the error.
+        kl_reverse: divergence of the density of the data from the model.
+
     Parameters:
         reverse: report `kl_reverse` too; if it is infinite the run stops.
         tolerance: largest accepted error of either normaliser, from the grid and from the mass outside, each.

@@ -36,6 +36,12 @@ class LogLikelihood(Metric):
     be integrated, because it is unbounded in extent or too narrow, is an error. `log_likelihood_train` is the value of
     the training data, `log_normaliser` is log Z, and `log_likelihood_error` the estimated error of the integral.
 
+    Results:
+        log_likelihood: mean log-density of held-out points, in nats; higher is better.
+        log_likelihood_train: the same for training points.
+        log_likelihood_error: estimated error of the integral.
+        log_normaliser: log Z, by which the densities are normalised.
+
     Parameters:
         tolerance: largest accepted error of log Z, from the grid and from the mass outside, each.
         every: interval in training steps; by default it is measured only at the end.

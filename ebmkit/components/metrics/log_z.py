@@ -22,6 +22,10 @@ class LogZ(Metric):
 
         log_z = log of the integral of exp(-E(x)) dx,    or of the sum over all discrete states
 
+    Results:
+        log_z: exact log normaliser.
+        z: the normaliser itself.
+
     Parameters:
         plain: also report Z itself, as `z`; above 1.8e308 (log Z = 709.8) it overflows and the run stops.
         every: interval in training steps; by default it is measured only at the end.

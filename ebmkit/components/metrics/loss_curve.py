@@ -24,6 +24,11 @@ class LossCurve(Metric):
 
     The values are those of the history: one per step in short runs, means over a few steps in long ones.
 
+    Results:
+        loss_level: mean of the loss in the last part of training.
+        loss_spread: standard deviation of the loss there.
+        loss_drift: change between the halves of that part, as a fraction of the level.
+
     Parameters:
         part: the last share of the training that is used.
         every: interval in training steps; by default it is measured only at the end.

@@ -31,6 +31,10 @@ class MMD(Metric):
     where m is the median distance between data points. The estimate is unbiased (no point is paired with itself), so it
     fluctuates around zero for a perfect model and is often negative. `mmd_floor` is that of as many training points.
 
+    Results:
+        mmd: squared distance of samples from held-out data; fluctuates around 0 for a perfect model.
+        mmd_floor: the same for training points in place of samples, which a good model reaches.
+
     Parameters:
         samples: model samples, and as many data points; limited by the smaller split.
         bandwidths: the factors b; several resolve coarse and fine structure at once.

@@ -29,6 +29,11 @@ class ModeWeights(Metric):
     Without `modes` the points and weights are those that the model offers, and only `mode_error` is reported. If modes
     overlap, the shares of a perfect sampler differ from the weights by the overlap.
 
+    Results:
+        mode_weight_k: share of the samples that are nearest to mode k.
+        mode_outside: share of the samples that are far from every mode.
+        mode_error: largest difference between a share and the exact weight.
+
     Parameters:
         modes: one list of coordinates per mode (an image row by row).
         weights: the expected shares, in any unit (they are divided by their sum).

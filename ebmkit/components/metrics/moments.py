@@ -24,6 +24,10 @@ class Moments(Metric):
 
     The results are named after their coordinates, as in this formula.
 
+    Results:
+        mean: mean of the coordinate over samples.
+        std: its standard deviation.
+
     Parameters:
         coordinates: indices of the coordinates, from 0, an image row by row.
         samples: model samples.

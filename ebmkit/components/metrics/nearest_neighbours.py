@@ -30,6 +30,12 @@ class NearestNeighbours(Metric):
     and hardly for points in the plane. A model that copies has a distance well below the floor, one that blurs or
     leaves the data has one above.
 
+    Results:
+        neighbour_distance: median distance of samples from the nearest training point.
+        neighbour_distance_floor: the same for held-out points in place of samples, which are no copies.
+        memorised: share of samples that are copies of training points.
+        memorised_floor: the same for held-out points in place of samples, which are no copies.
+
     Parameters:
         samples: number of model samples and of held-out points; all of the latter if there are fewer.
         ratio: d_1 / d_2 below which a sample counts as a copy.

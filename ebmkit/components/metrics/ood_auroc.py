@@ -25,6 +25,10 @@ class OODAUROC(Metric):
     outliers. If outliers are given, `ood_auroc_shuffled` is the area for the test points with every coordinate shuffled
     among them, which have the same marginals but no dependence.
 
+    Results:
+        ood_auroc: probability that an outlier has a higher energy than a held-out point; 0.5 is chance.
+        ood_auroc_shuffled: the same for held-out points whose coordinates are shuffled among them.
+
     Parameters:
         outliers: data of the same shape, whose test split is used; null uses the shuffled test points.
         every: interval in training steps; by default it is measured only at the end.

@@ -33,6 +33,10 @@ class Probability(Metric):
     The result is named after the event, as in this formula, so that one run can measure several; several units are
     joined by `&`, as in `p(x0=1&x2=1)`. With the suffix `_exact` it is the model's own probability, by enumeration.
 
+    Results:
+        p: share of the samples with these values.
+        p_exact: the same probability under the model, by enumeration.
+
     Parameters:
         of: pairs of a unit and its value; units are counted from 0, an image row by row.
         given: the same, for units that are conditioned on.

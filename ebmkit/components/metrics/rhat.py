@@ -23,6 +23,9 @@ class Rhat(Metric):
     larger value of x and of its distance from the median is taken. Above 1.01 the chains have not mixed. A coordinate
     that never moves is an error, and so is a single chain.
 
+    Results:
+        rhat_max: largest R-hat of all coordinates; below 1.01 if the chains have mixed.
+
     Parameters:
         every: interval in training steps; by default it is measured only at the end.
 

@@ -82,6 +82,14 @@ class SamplingError(Metric):
     the number of steps of the sampler: at least 1/2, and about 1 if steps are short enough. To measure the other
     integrator, run the spec with it.
 
+    Results:
+        sampling_tv: total variation between the chains and their target.
+        sampling_kl: the same as a Kullback-Leibler divergence.
+        sampling_tv_start: part of it that comes from the finite horizon.
+        sampling_tv_step: part of it that comes from the finite steps.
+        sampling_slope_step: slope of the logarithm of sampling_tv_step against that of the step size.
+        sampling_slope_horizon: slope of the logarithm of sampling_tv_start against the horizon.
+
     Parameters:
         every: interval in training steps; by default it is measured only at the end.
 

@@ -30,6 +30,10 @@ class ScoreError(Metric):
     of one. For a noise-conditional model, s is the score at the lowest noise; the target has none, so that even a
     perfect model has an error, unlike in `fisher_divergence`.
 
+    Results:
+        score_error: squared error of the score on held-out data, relative to the squared true score.
+        score_error_rare: the same at points where data are rare.
+
     Parameters:
         target: the distribution of the data: a model with a gradient whose parameters fix the shape of a state.
         quantile: the share of the data with a density that counts as rare.

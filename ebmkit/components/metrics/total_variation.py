@@ -32,6 +32,10 @@ class TotalVariation(Metric):
 
         E|n(x) - n p| = 2 k C(n, k) p^k (1 - p)^(n - k + 1),    k = floor(n p) + 1
 
+    Results:
+        total_variation: distance of the frequencies of states from their exact probabilities.
+        total_variation_floor: its expectation for as many independent draws, which good chains reach.
+
     Parameters:
         samples: model samples.
         every: interval in training steps; by default it is measured only at the end.

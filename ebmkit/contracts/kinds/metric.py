@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from annotated_types import Ge
 
@@ -42,6 +42,14 @@ class Metric(Component, ABC):
     def traits(self) -> MetricTraits:
         """Requirements of this metric. Override it if parameters decide, and to give the number of samples it needs."""
         return MetricTraits(self.spaces, self.needs, self.traces, self.least_chains)
+
+    def bounded(self, samples: int) -> Self:
+        """This metric with at most this many model samples, the number in the spec, which calls it if no number is
+        written for the metric itself. By default its parameter `samples` is reduced."""
+        least = max(2, samples)  # one point has no spread
+        if self.traits().samples <= least or "samples" not in {field.name for field in dataclasses.fields(self)}:
+            return self
+        return dataclasses.replace(self, **{"samples": least})
 
     @abstractmethod
     def results(self) -> tuple[str, ...]:

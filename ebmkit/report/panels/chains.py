@@ -21,7 +21,11 @@ class Trace(NamedTuple):
 
 
 TRACES = {
-    "gradient_norm": Trace("v along the chains", "v", "v, the norm of dE/dx averaged over the chains"),
+    "gradient_norm": Trace(
+        "v, the norm of dE/dx, along the chains",
+        "v",
+        "v, the norm of the energy's gradient in x (Langevin steps are proportional to it), averaged over the chains",
+    ),
     "energy": Trace("Energy along the chains", "energy", "Mean energy"),
     "acceptance": Trace("Acceptance along the chains", "accepted", "Probability of accepting a proposal"),
     "divergence": Trace("Divergences along the chains", "diverged", "Share of divergent proposals"),

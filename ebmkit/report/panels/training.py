@@ -8,6 +8,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.panel import Panel
+from ebmkit.engine.telling.meanings import meanings
 from ebmkit.report.style import DATA, FAINT, INK, LOSS, SAMPLES, legend, legend_within, number
 
 if TYPE_CHECKING:
@@ -83,9 +84,11 @@ def draw_series(axes: Any, view: RunView, names: list[str]) -> str:
 
 
 def course(view: RunView, name: str) -> str:
-    """First and last value of a series, as text."""
+    """What a series is, its first and its last value, as text."""
     points = view.history.series[name]
     (first, began), (last, ended) = points[0], points[-1]
+    meaning = meanings(view.plan).get(name, "")
+    named = f"{name} ({meaning})" if meaning else name
     if len(points) == 1:
-        return f"{name}: {number(began)} at step {first:,}."
-    return f"{name}: {number(began)} at step {first:,}, {number(ended)} at step {last:,}."
+        return f"{named}: {number(began)} at step {first:,}."
+    return f"{named}: {number(began)} at step {first:,}, {number(ended)} at step {last:,}."

@@ -137,7 +137,7 @@ def of_a_model(offset: float) -> dict[str, float]:
             "evaluate": metrics,
         }
     )
-    return Evaluation(view_of(plan, None)).measure(plan.spec.evaluate)
+    return Evaluation(view_of(plan, None)).measure(plan.spec.evaluate).results
 
 
 @pytest.mark.parametrize("offset", [3e4, -1e6], ids="{:g}".format)

@@ -133,7 +133,8 @@ def test_every_series_that_has_a_course_has_a_panel(axes):
     titles = [panel.title for panel in training.details(view)]
     assert titles == [f"{name} over training" for name in ("energy_gap", "fid", "fido", "v")]
     words = training.draw_training(axes, view)
-    assert words == "loss: 3 at step 1, 2 at step 10. energy_data: 3 at step 1, 2 at step 10."
+    what = "energy_data (mean energy of the data in a batch)"
+    assert words == f"loss: 3 at step 1, 2 at step 10. {what}: 3 at step 1, 2 at step 10."
     fid = training.details(view)[1].draw(axes, view)
     assert fid == "fid: 3 at step 1, 2 at step 10. fid_floor: 3 at step 1, 2 at step 10."
 
