@@ -49,7 +49,7 @@ def drawn(plan):
     view = assemble(plan, build(plan))
     results, failed = Evaluation(view).measure(plan.spec.evaluate)
     assert not failed
-    return results, len(view._drawn)
+    return results, view._drawn.total
 
 
 @pytest.mark.parametrize("cls", DRAWING, ids=lambda cls: cls.component_name)
