@@ -19,6 +19,11 @@ class Chain(NamedTuple):
     x: Tensor
     last: StepInfo
     traces: dict[str, Tensor]  # each (steps,), on the device
+    #: Of every step whose information is available, if the sampler reports them: each (B,).
+    energies: list[Tensor]
+    divergences: list[Tensor]
+    #: The sum over the initial states, which may be overwritten while the chains run.
+    start: Tensor
 
 
 def run_chain(
@@ -37,7 +42,9 @@ def run_chain(
     parts are set; it is applied before the first step and after each step.
     """
     seen: list[dict[str, Tensor]] = []
-    info = StepInfo()
+    energies: list[Tensor] = []
+    divergences: list[Tensor] = []
+    info, start = StepInfo(), x.detach().sum()
     with frozen(module) as energy:
         state = sampler.init(energy, x.detach(), rng)
         if project:
@@ -46,10 +53,13 @@ def run_chain(
             sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, project=project
         ):
             state, info = after, infos[-1]
+            energies += [info.energy for info in infos if info.energy is not None]
+            divergences += [info.divergence for info in infos if info.divergence is not None]
             if traces:
                 seen.extend(map(means, infos))
     names = seen[0] if seen else {}
-    return Chain(state.x.detach(), info, {name: torch.stack([step[name] for step in seen]) for name in names})
+    found = {name: torch.stack([step[name] for step in seen]) for name in names}
+    return Chain(state.x.detach(), info, found, energies, divergences, start)
 
 
 def iterate_chain(

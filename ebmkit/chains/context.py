@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from torch import Generator, Tensor, nn
 
@@ -14,7 +15,7 @@ class StepContext:
     """What an objective receives in addition to model and batch: its random generator, its auxiliary modules, the
     current step, the labels of the batch, and the chain runner. A new context is created for every step."""
 
-    __slots__ = ("_on_step", "chains", "extras", "labels", "rng", "step")
+    __slots__ = ("_in_chain", "_on_step", "chains", "extras", "labels", "rng", "step")
 
     def __init__(
         self,
@@ -23,6 +24,7 @@ class StepContext:
         step: int,
         on_step: Callable[[], None] | None = None,
         labels: Tensor | None = None,
+        in_chain: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.rng = rng
         self.extras = extras
@@ -33,12 +35,15 @@ class StepContext:
         #: The chains of this step, which the engine checks and reports.
         self.chains: list[tuple[Sampler, Chain]] = []
         self._on_step = on_step
+        #: Entered while chains run.
+        self._in_chain = in_chain
 
     def chain(self, sampler: Sampler, model: nn.Module, x: Tensor, *, traced: bool = False) -> Tensor:
         """The final states of chains started at `x`. No gradient flows through them.
 
         Logged values such as v are those of the last step, or the mean over all steps if `traced`.
         """
-        ended = run_chain(sampler, model, x, self.rng, traces=traced, on_step=self._on_step)
+        with self._in_chain():
+            ended = run_chain(sampler, model, x, self.rng, traces=traced, on_step=self._on_step)
         self.chains.append((sampler, ended))
         return ended.x

@@ -63,16 +63,21 @@ def solve_ode(field: Field, y: Tensor, start: float, end: float, tolerance: floa
     """Integrate `y (B, n)` from one time to another, with adaptive steps for every row.
 
     A row's step is accepted if its estimated error, in units of tolerance (1 + |y|), has a root mean square below 1.
-    There is one host synchronisation per try, to see whether all rows have arrived.
+    There is one host synchronisation per try, to see whether all rows have arrived. Raises a FloatingPointError at a
+    point where the field is not finite, which no shorter step can avoid.
     """
     t, target = (y.new_full((len(y),), time) for time in (start, end))
-    h = (target - t) / 10
+    h, lost = (target - t) / 10, torch.zeros_like(t, dtype=torch.bool)
     for _ in range(tries):
         left = target - t
-        if not bool((left != 0).any()):
+        going, stuck = torch.stack([(left != 0).sum(), lost.sum()]).tolist()
+        if stuck:
+            raise FloatingPointError(f"the slope of {stuck} of {len(y)} equations is not finite")
+        if not going:
             return y
         h = torch.where(h.abs() < left.abs(), h, left)
         reached, slopes = runge_kutta(field, DOPRI5, t, y, h)
+        lost = (left != 0) & ~slopes[0].isfinite().all(1)
         unit = tolerance * (1 + torch.maximum(y.abs(), reached.abs()))
         error = (_combined(DOPRI5.error_weights, slopes, h) / unit).square().mean(1).sqrt()
         error = torch.where(error.isfinite(), error, torch.inf)  # a shorter step may stay inside the domain
@@ -80,5 +85,5 @@ def solve_ode(field: Field, y: Tensor, start: float, end: float, tolerance: floa
         t = torch.where(accepted, torch.where(h == left, target, t + h), t)
         y = torch.where(accepted.unsqueeze(1), reached, y)
         h = h * (SAFETY * error.clamp(min=1e-10).pow(-1 / 5)).clamp(SHRINK, GROW)
-    lost = int((t != target).sum())
-    raise ArithmeticError(f"{lost} of {len(y)} equations were not solved to {tolerance:g} in {tries} tries")
+    late = int((t != target).sum())
+    raise ArithmeticError(f"{late} of {len(y)} equations were not solved to {tolerance:g} in {tries} tries")

@@ -34,6 +34,22 @@ def gradient_in(point: Tensor, energy: Tensor, weights: Tensor) -> Tensor:
 
 
 @cache
+def _is_wrapped() -> Callable[[Tensor], bool]:
+    functorch = getattr(torch._C, "_functorch", None)
+    return getattr(functorch, "is_functorch_wrapped_tensor", None) or _is_strange
+
+
+def _is_strange(tensor: Tensor) -> bool:
+    """By the text of such a tensor, which names its transformation."""
+    return "level=" in repr(tensor)
+
+
+def is_transformed(tensor: Tensor) -> bool:
+    """Whether a tensor belongs to a transformation of `torch.func`, such as vmap, and is invalid outside of it."""
+    return _is_wrapped()(tensor)
+
+
+@cache
 def _run_backward() -> Callable[..., tuple[Tensor, ...]] | None:
     """The function that `torch.autograd.grad` calls after its checks, if it exists and accepts these arguments."""
     try:

@@ -71,7 +71,7 @@ class Spread(NamedTuple):
         """Shrunk towards the geometric mean over coordinates with the weight of five states; the arithmetic mean would
         dominate small variances."""
         log_variance = (self.squares / max(1, self.seen - 1)).log()
-        moved = log_variance > -torch.inf  # coordinates that never moved carry no information and stay at zero
+        moved = log_variance != -torch.inf  # coordinates that never moved carry no information and stay at zero
         mean = log_variance.where(moved, 0).sum() / moved.sum()
         return torch.where(moved, log_variance.lerp(mean, 5 / (self.seen + 5)), -torch.inf).exp()
 
@@ -98,7 +98,7 @@ class WarmUp:
             self.spread = self.spread.update(state.x)
             if step in self._ends:
                 variance = self.spread.variance()  # zero if no chain has moved yet
-                state = state._replace(mass=Mass.diagonal(torch.where(variance > 0, variance, state.mass.inverse)))
+                state = state._replace(mass=Mass.diagonal(torch.where(variance == 0, state.mass.inverse, variance)))
                 self.average = DualAveraging.begin(self.average.log_mean.exp())
                 self.spread = Spread.begin(state.x)
         return state if step < self.steps else state._replace(step_size=self.average.log_mean.exp())

@@ -8,7 +8,7 @@ from torch import nn
 from ebmkit.chains.compiled import compile_energy
 from ebmkit.chains.private_torch import without_compiler
 from ebmkit.components.noise.nets.snapshot import SnapshotDensity
-from ebmkit.contracts.built import check_type
+from ebmkit.contracts.built import builder_of, check_type
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.contracts.setting import Setting
@@ -18,8 +18,9 @@ from ebmkit.engine.parts import Parts
 from ebmkit.engine.points import check_files, load
 from ebmkit.engine.process import find_device, fitting_precision, insist_on_determinism, seeded, set_threads
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.telling.error_site import ErrorSite
-from ebmkit.errors.running import ComponentFailed
+from ebmkit.engine.telling.error_site import ErrorSite, label_at
+from ebmkit.errors.running import ComponentFailed, Diverged
+from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
 
 
@@ -52,6 +53,7 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
             mean = RunningMean(model) if any(stage.ema for stage in spec.stages) else None
     with ErrorSite(plan, ("data",)):
         train, test = train.on(device), test.on(device)
+    _check_finite(plan, model, extras)
     if spec.compile:
         _compile(model, mean, extras)
     return Parts(device, dtype, threads, model, starts, train.x, test.x, train.y, test.y, extras, optimizers, mean)
@@ -98,6 +100,21 @@ def _extras(
         check_type(extras, nn.Module, "extras")
         prepare_modules(extras, setting)
         return extras.to(device, dtype)
+
+
+def _check_finite(plan: Plan, model: nn.Module, extras: nn.Module | None) -> None:
+    """Raise `Diverged` if a weight or a fitted value is not finite before training or sampling begins."""
+    paths = {id(component): path for path, component in walk(plan.spec)}
+    roots: list[tuple[nn.Module, Path]] = [(model, ("model",))]
+    if extras:
+        roots.append((extras, ("objective",)))
+    for root, otherwise in roots:
+        for name, tensor in root.state_dict().items():
+            if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+                owner = builder_of(root.get_submodule(name.rpartition(".")[0]))
+                path = paths.get(id(owner), otherwise)
+                said = f"{label_at(plan, path)}: '{name}' is not finite before the first step"
+                raise Diverged(said, plan.place(path))
 
 
 def _optimizers(plan: Plan, model: nn.Module, extras: nn.Module | None) -> tuple[torch.optim.Optimizer, ...]:

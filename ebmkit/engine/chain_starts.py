@@ -33,7 +33,7 @@ class ChainStarts:
     def draw_finite(self, n: int, rng: Generator) -> Tensor:
         """`n` starts, at most `rows`. Raises `Diverged` if the energy is not finite at one of them."""
         x = self.draw(n, rng)
-        outside = int((~self.evaluated.energy(x).isfinite()).sum()) if self.evaluated.has_energy else 0
+        outside = int((~self.evaluated.raw_energy(x).isfinite()).sum()) if self.evaluated.has_energy else 0
         if outside:
             raise Diverged(
                 f"{label_at(self.plan, ('init',))}: {outside} of {n} chains start where the energy is not finite",

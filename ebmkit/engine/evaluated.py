@@ -50,7 +50,15 @@ class Evaluated:
         return cast("Scores", self.parts.evaluated).schedule if conditioned else None
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
-        """Energies `(B,)`; for a conditioned model at a noise level or time, by default that of the least noise."""
+        """Energies `(B,)`; for a conditioned model at a noise level or time, by default that of the least noise.
+
+        Infinity stands for a probability of zero; NaN and minus infinity raise a FloatingPointError.
+        """
+        found = self.raw_energy(x, level)
+        return _checked("energy", found, found > -torch.inf)  # false for NaN
+
+    def raw_energy(self, x: Tensor, level: float | None = None) -> Tensor:
+        """The same, whatever the energies are."""
         blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self.rows)
         with frozen(self.parts.evaluated) as energy, torch.no_grad():
             if self.schedule is None:
@@ -62,8 +70,13 @@ class Evaluated:
         """`-dE/dx`, the direction in which states become more likely.
 
         A conditioned model has one for every noise level or time; the default is that of the least noise. If the model
-        takes labels or is a classifier, `labels` are those of the states.
+        takes labels or is a classifier, `labels` are those of the states. Raises a FloatingPointError if the score is
+        not finite.
         """
+        found = self._score(x, level, labels)
+        return _checked("score", found, found.flatten(1).isfinite().all(1))
+
+    def _score(self, x: Tensor, level: float | None, labels: Tensor | None) -> Tensor:
         blocks = torch.split(x.to(self.parts.device, self.parts.dtype), self.rows)
         named = [None] * len(blocks) if labels is None else torch.split(labels.to(blocks[0].device), self.rows)
         if self.schedule is None:
@@ -86,3 +99,11 @@ class Evaluated:
     def _slope(self, x: Tensor, labels: Tensor | None) -> Tensor:
         with frozen(self.with_labels(labels)) as energy, torch.no_grad():
             return -energy.value_and_grad(x)[1]
+
+
+def _checked(what: str, values: Tensor, valid: Tensor) -> Tensor:
+    """The values, of which row i is valid if `valid[i]`."""
+    if not bool(valid.all()):
+        lost = int((~valid).sum())
+        raise FloatingPointError(f"the {what} of the model is not finite at {lost} of {len(valid)} states")
+    return values

@@ -83,16 +83,15 @@ class Evaluation:
         who = label_at(plan, ("evaluate", index))
         # Named after the metric, not its position: other metrics and earlier evaluations do not change its numbers.
         path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
-        most = max(plan.spec.samples, metric.traits().samples)
-        with ErrorSite(plan, ("evaluate", index)), view.drawing_from(path), view.at_most(most):
+        most, when = max(plan.spec.samples, metric.traits().samples), f" after {view.step} training steps"
+        site = ErrorSite(plan, ("evaluate", index), lambda: when)
+        with site, view.drawing_from(path), view.at_most(most):
             values = {name: float(value) for name, value in metric.measure(view).items()}
             if set(values) != set(metric.results()):
                 raise ValueError(f"it measured {', '.join(values)}, but announces {', '.join(metric.results())}")
         for name, value in values.items():
             if not math.isfinite(value):
-                raise Diverged(
-                    f"{who}: {name} is {value} after {view.step} training steps", plan.place(("evaluate", index))
-                )
+                raise Diverged(f"{who}: {name} is {value}{when}", plan.place(("evaluate", index)))
         return values
 
     def _position(self, metric: Metric) -> int:

@@ -103,7 +103,8 @@ def findings(view: RunView) -> list[str]:
     found = [*_warnings(view.mixing)] if view.mixing else []
     if diverged := _diverged(view, rates.get("divergence", 0.0)):
         found.append(
-            f"{diverged}: the energy error was infinite or very large; use smaller steps or a higher target_acceptance"
+            f"{diverged} and were rejected: the energy was not finite, or its error very large; use smaller steps or a "
+            "higher target_acceptance"
         )
     if "acceptance" in rates and (doubt := _acceptance(rates["acceptance"], view)):
         found.append(doubt)
@@ -153,13 +154,14 @@ def _warnings(found: Mixing) -> list[str]:
 
 def _rates(view: RunView) -> dict[str, float]:
     """Mean acceptance and fraction of divergences over all steps of the chains that sampled."""
-    if view.draws is None and view.plan.spec.stages:
-        return {}  # chains in training are monitored during training
-    return {
+    rates: dict[str, float] = {
         name: float(view.traces[name].cpu().double().mean())
         for name in ("acceptance", "divergence")
         if name in view.traces
     }
+    if view.draws is None and view.plan.spec.stages:  # chains in training are monitored during training
+        return {"divergence": rates["divergence"]} if rates.get("divergence") else {}
+    return rates
 
 
 def _diverged(view: RunView, share: float) -> str:

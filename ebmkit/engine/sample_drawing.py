@@ -80,13 +80,15 @@ class SampleDrawing:
             raise ValueError("the spec has no sampler, so there are no samples")
         path = self.plan.spec.chain_sampler_path
         self.steps_done = 0
-        with ErrorSite(self.plan, path):
+        when = f", after {step} training steps"
+        with ErrorSite(self.plan, path, lambda: when):
             drawn = (
                 self._long(sampler, n, step, condition, on_disk) if chains else self._ends(sampler, n, step, condition)
             )
-        if wrong := _wrong(drawn):
+        wrong, detail = _wrong(drawn)
+        if wrong:
             raise Diverged(
-                f"{label_at(self.plan, path)}: {wrong}, after {step} training steps",
+                f"{label_at(self.plan, path)}: {wrong}{when}{detail}",
                 self.plan.place(path),
                 help="use a smaller step_size, or a model with a confining energy",
             )
@@ -182,13 +184,18 @@ class SampleDrawing:
         self.steps_done += 1
 
 
-def _wrong(drawn: Drawn) -> str:
-    """Which samples, or which statistics of their chains, are not finite; empty if all are finite."""
+def _wrong(drawn: Drawn) -> tuple[str, str]:
+    """Which samples, or which statistics of their chains, are not finite, and more about it; empty if none."""
+    for name, value in drawn.draws.tuning.items() if drawn.draws else ():
+        if not bool(value.isfinite().all()):
+            return f"the {name.replace('_', ' ')} of the warm-up is not finite", ""
+    lost = {name: trace.isfinite().logical_not().nonzero().flatten().tolist() for name, trace in drawn.traces.items()}
+    found = ""
+    if steps := {name: indices[0] for name, indices in lost.items() if indices}:
+        name, what = min(steps, key=lambda name: steps[name]), "draw" if drawn.draws else "step"
+        mean = drawn.traces[name][steps[name]].item()
+        found = f"the mean {name} of the chains is {mean} at their {what} {steps[name] + 1}"
     blocks = (block.flatten(0, 1) for block in drawn.draws.blocks()) if drawn.draws else (drawn.states(drawn.total),)
     if wrong := sum(len(x) - int(x.flatten(1).isfinite().all(dim=1).sum()) for x in blocks):
-        return f"{wrong} of {drawn.total} samples are not finite"
-    for name, trace in drawn.traces.items():
-        if not bool(trace.isfinite().all()):
-            step = int(trace.isfinite().logical_not().nonzero()[0])
-            return f"the mean {name} of the chains is {trace[step].item()} at their step {step + 1}"
-    return ""
+        return f"{wrong} of {drawn.total} samples are not finite", f": {found}" if found else ""
+    return found, ""

@@ -216,6 +216,7 @@ class _Session:
         if self.plan.spec.stages:
             self.run_log.train(self.history, self.state.step)
             train(self.view, self.state, self.evaluation, self.checkpointer, self.hooks, self.signals, self.limit)
+            self.health.conclude()
         # Before the samples are drawn: if they diverge, the weights are saved.
         self.checkpointer.save()
 

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from ebmkit.chains.chain import means
 from ebmkit.chains.context import StepContext
 from ebmkit.chains.private_torch import joined, multiply_all, norms, step_of
-from ebmkit.contracts.kinds import Loss, Sampler
+from ebmkit.contracts.kinds import Init, Loss, Sampler
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.batches import Batches
+from ebmkit.engine.chain_numbers import chain_numbers
 from ebmkit.engine.learning_rate import LearningRate
+from ebmkit.engine.outputs import Outputs
 from ebmkit.engine.run_view import RunView
-from ebmkit.engine.statistic import Statistic
+from ebmkit.engine.statistic import Statistic, Turn
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.training_state import TrainingState
 
@@ -37,8 +38,8 @@ class Stage:
         self._objective, self._parts, self._rng = objective, view.parts, view.streams.ongoing("objective")
         self.optimizer = optimizer = view.parts.optimizers[index]
         path = spec.stage_path(index)
-        self.in_objective = ErrorSite(view.plan, ("objective",))
-        self.in_optimizer = ErrorSite(view.plan, (*path, "optimizer"))
+        self.in_objective = ErrorSite(view.plan, ("objective",), self._when)
+        self.in_optimizer = ErrorSite(view.plan, (*path, "optimizer"), self._when)
         where = "train" if index == 0 else f"train/{index}"
         labels = view.parts.train_labels if objective.traits().needs_labels or spec.model.traits().labelled else None
         self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device, labels)
@@ -51,9 +52,11 @@ class Stage:
         self._few = sum(parameter.numel() for parameter in self._parameters) < FEW
         self._step = step_of(optimizer)
         self._paths = {id(component): path for path, component in walk(spec)}
+        self._inits = {path for path, component in walk(spec) if isinstance(component, Init)}
         #: Whether a step can be interrupted inside a chain.
         self.has_chains = any(isinstance(component, Sampler) for _, component in walk(objective, ("objective",)))
-        self._weights = Statistic("a weight", (*path, "optimizer"), recorded=False)
+        self._outputs = Outputs(view.parts.model, spec.model, extras, self._paths)
+        self._weights = Statistic("a weight", (*path, "optimizer"), Turn.WEIGHT, recorded=False)
         self._names: tuple[str, ...] = ()
         self._statistics: list[Statistic] = []
 
@@ -81,8 +84,9 @@ class Stage:
             labels, batch = self.labels(step), self.batch(step)
             if points is not None:
                 labels, batch = None if labels is None else labels[:points], batch[:points]
-            context = StepContext(self._rng, parts.extras, step, on_chain_step, labels)
-            loss = self._objective.loss(parts.model, batch, context)
+            context = StepContext(self._rng, parts.extras, step, on_chain_step, labels, self._outputs.paused)
+            with self._outputs:
+                loss = self._objective.loss(parts.model, batch, context)
             self.differentiate(loss)
             norm = self.gradient_norm()
             self.state.history.add(step, *self.numbers(loss, context, norm))  # raises before the weights change
@@ -128,21 +132,22 @@ class Stage:
         """The statistics of a step, and their values on the device."""
         names = ("loss", "gradient_norm", *loss.metrics, *(["rival_loss"] if loss.rival is not None else []))
         if names != self._names:  # usually the same at every step
-            self._names, self._statistics = names, [Statistic(name, ("objective",)) for name in names]
+            turns = {"loss": Turn.LOSS, "rival_loss": Turn.LOSS, "gradient_norm": Turn.GRADIENT}
+            self._names = names
+            self._statistics = [Statistic(name, ("objective",), turns.get(name, Turn.OBJECTIVE)) for name in names]
         values = [loss.value, norm, *loss.metrics.values(), *([loss.rival] if loss.rival is not None else [])]
-        if not context.chains:
-            return self._statistics, values
         statistics = list(self._statistics)
+        for statistic, number in self._outputs.numbers():
+            statistics.append(statistic)
+            values.append(number)
         for sampler, chain in context.chains:
-            path = self._paths.get(id(sampler), ("objective",))
-            seen = {name: trace.mean() for name, trace in chain.traces.items()} or means(chain.last)
-            seen.pop("energy", None)  # objectives report their energies themselves
-            for name, value in seen.items():
-                statistics.append(Statistic("v" if name == "gradient_norm" else f"chain_{name}", path))
-                values.append(value)
-            statistics.append(Statistic("the state of a chain", path, recorded=False))
-            values.append(chain.x.sum())
+            for statistic, number in chain_numbers(chain, self._paths.get(id(sampler), ("objective",)), self._inits):
+                statistics.append(statistic)
+                values.append(number)
         return statistics, values
+
+    def _when(self) -> str:
+        return f" at step {self.state.step + 1}"
 
     def gradient_norm(self) -> Tensor:
         """The norm of the gradient of all parameters."""

@@ -27,7 +27,7 @@ def fitted(points: Tensor) -> Fitted:
         raise ValueError(f"a covariance needs at least two points, but there is {len(points)}")
     points = points.detach().to("cpu", torch.float64)  # some devices have no float64
     if lost := int((~points.isfinite().all(dim=1)).sum()):
-        raise ValueError(f"the features of {lost} of {len(points)} points are not finite")
+        raise FloatingPointError(f"the features of {lost} of {len(points)} points are not finite")
     mean = points.mean(0)
     return Fitted(mean, torch.linalg.qr((points - mean) / (len(points) - 1) ** 0.5, mode="r").R)
 

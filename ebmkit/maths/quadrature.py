@@ -93,11 +93,12 @@ class Rule(NamedTuple):
     integral: Integral
 
     def mean(self, values: Tensor, every: int = 1) -> float:
-        """The expectation of values `(N,)` at the points, or at every second point per side. Values where the density
-        is zero are ignored, even if they are not finite."""
+        """The expectation of values `(N,)` at the points, or at every second point per side. Where the density is zero,
+        infinite values are ignored, but not NaN."""
         inner = (slice(None, None, every),) * self.log_p.dim()
         weights = self.log_p[inner].flatten().softmax(0)
-        counted = torch.where(weights > 0, values.view(self.log_p.shape)[inner].flatten(), 0.0)
+        values = values.view(self.log_p.shape)[inner].flatten()
+        counted = torch.where((weights > 0) | values.isnan(), values, 0.0)
         return float((weights * counted).sum())
 
 
@@ -147,5 +148,9 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
 
 
 def blockwise(energy: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Energies of many points, computed in blocks."""
-    return torch.cat([energy(block) for block in torch.split(x, BLOCK)])
+    """Energies of many points, computed in blocks. Raises a FloatingPointError for NaN and for minus infinity; plus
+    infinity stands for a density of zero."""
+    found = torch.cat([energy(block) for block in torch.split(x, BLOCK)])
+    if wrong := int((~(found > -torch.inf)).sum()):  # also if it is NaN
+        raise FloatingPointError(f"the energy is not finite at {wrong} of {len(x)} points")
+    return found

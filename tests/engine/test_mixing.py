@@ -147,6 +147,11 @@ def test_chains_that_keep_their_ends_are_judged_by_their_rates_and_training_is_n
     assert len(findings(view)) == 2
     trained = SimpleNamespace(**vars(plan.spec) | {"stages": (1,)})
     view.plan = SimpleNamespace(spec=trained, chain_sampler=plan.chain_sampler)
+    (diverged,) = findings(view)  # acceptance is that of training, but a divergence is always said
+    assert diverged.startswith(
+        "25.00% of the steps diverged and were rejected: the energy was not finite, or its error"
+    )
+    view.traces = {"acceptance": torch.full((1000,), 0.01), "divergence": torch.zeros(2)}
     assert (verdict(view), findings(view)) == ("", [])
 
 

@@ -14,7 +14,7 @@ import torch
 from ebmkit import load_spec
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.history import History
-from ebmkit.engine.statistic import Statistic
+from ebmkit.engine.statistic import Statistic, Turn
 from ebmkit.errors.running import ComponentFailed, Diverged
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import Plan
@@ -77,7 +77,7 @@ def leap(step: int, **poison: Any) -> dict[str, Any]:
 FIRST, SECOND = "objective 'poison.loss': first became", "objective 'poison.loss': second became"
 LOSS, NORM = "objective 'poison.loss': loss became", "objective 'poison.loss': gradient_norm became"
 WEIGHT = "optimizer 'poison.leap': a weight is not finite"
-STATE, WALK = "sampler 'langevin': v became", "sampler 'poison.walk':"
+ENERGY, WALK = "model 'poison.net': the energy is not finite", "sampler 'poison.walk':"
 
 SITES = [
     # The loss and what comes with it, at the first step, in the middle, where a checkpoint is due, and at the last.
@@ -123,26 +123,26 @@ SITES = [
         help="the gradient of 'offset' of the extras is not finite",
     ),
     # The energy of one point, under the objectives of ebmkit.
-    Site("nce", {**net(7), "objective": "nce"}, "objective 'nce': log_ratio_data became nan at step 7", "nce", 6),
+    Site("nce", {**net(7), "objective": "nce"}, f"{ENERGY} at step 7: nan at 1 of 80 states", "poison.net", 6),
     Site(
         "nce at -inf, which the loss alone would take for certainty",
         {**net(7, value="-inf"), "objective": "nce"},
-        "objective 'nce': log_ratio_data became inf at step 7",
-        "nce",
+        f"{ENERGY} at step 7: -inf at 1 of 80 states",
+        "poison.net",
         6,
     ),
     Site(
         "bregman",
         {**net(3, value="inf"), "objective": "bregman"},
-        "objective 'bregman': log_ratio_data became -inf at step 3",
-        "bregman",
+        f"{ENERGY} at step 3: inf at 1 of 32 states",
+        "poison.net",
         0,
     ),
     Site(
         "mle",
         {**net(8, value="inf"), "objective": {**CHAINS, "init": "replay"}},
-        "objective 'mle': energy_data became inf at step 8",
-        "mle",
+        f"{ENERGY} at step 8: inf at 1 of 32 states",
+        "poison.net",
         6,
     ),
     Site(
@@ -170,8 +170,8 @@ SITES = [
     Site(
         "learning rate that is too large",
         train(optimizer={"use": "sgd", "lr": 1e38}),
-        f"{FIRST} nan at step 2",
-        "poison.loss",
+        "model 'mlp': the energy is not finite at step 2: nan at 16 of 16 states",
+        "mlp",
         0,
     ),
     Site(
@@ -205,15 +205,15 @@ SITES = [
     Site(
         "langevin that runs away",
         {"objective": {**CHAINS, "sampler": {"use": "langevin", "steps": 50, "step_size": 1e9}}},
-        f"{STATE} nan at step 1",
+        "sampler 'langevin': the state of a chain is not finite at step 1: nan at 16 of 16 states, found at step 4",
         "langevin",
         0,
     ),
     Site(
         "memory, found when it is used",
         {"objective": {**CHAINS, "init": {"use": "poison.memory", "at": 7}}},
-        f"{STATE} nan at step 8",
-        "langevin",
+        "init 'poison.memory': the start of a chain is not finite at step 8",
+        "poison.memory",
         6,
         help="'positions', which the extras keeps from step to step, is not finite",
     ),
@@ -227,8 +227,8 @@ SITES = [
     Site(
         "spectral vectors",
         {"model": {"use": "poison.normalised", "at": 7}},
-        f"{FIRST} nan at step 7",
-        "poison.loss",
+        "model 'poison.normalised': the energy is not finite at step 7",
+        "poison.normalised",
         6,
         help="'layer.u', which the model keeps from step to step, is not finite",
     ),
@@ -236,15 +236,15 @@ SITES = [
     Site(
         "log density of the noise",
         {"objective": {"use": "nce", "noise": {"use": "poison.density", "at": 7}}},
-        "objective 'nce': log_ratio_data became nan at step 7",
-        "nce",
+        "noise 'poison.density': the log density is not finite at step 7: nan at 80 of 80 states",
+        "poison.density",
         6,
     ),
     Site(
         "sample of the noise",
         {"objective": {"use": "nce", "noise": {"use": "poison.density", "where": "sample", "at": 4, "value": "inf"}}},
-        "objective 'nce': log_ratio_noise became nan at step 4",
-        "nce",
+        "noise 'poison.density': the log density is not finite at step 4: -inf at 1 of 80 states",
+        "poison.density",
         3,
     ),
     Site(
@@ -409,8 +409,8 @@ def test_on_a_device_that_is_read_a_step_later_numbers_are_found_a_step_later(la
     history = History(
         10, lambda step, values: None, lambda statistic, value, step: _tell(told, statistic, step), lag=lag
     )
-    names = [Statistic("loss", ("objective",)), Statistic("first", ("objective",))]
-    weights = Statistic("a weight", ("train", "optimizer"), recorded=False)
+    names = [Statistic("loss", ("objective",), Turn.LOSS), Statistic("first", ("objective",))]
+    weights = Statistic("a weight", ("train", "optimizer"), Turn.WEIGHT, recorded=False)
     history.add(1, names, [torch.tensor(1.0), torch.tensor(2.0)])
     history.check_finite(1, weights, torch.tensor(1.0))
     if lag:

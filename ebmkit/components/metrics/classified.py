@@ -35,7 +35,8 @@ def classified(view: View, split: Split) -> Classified:
     module, device, dtype = view.module, view.device, view.dtype
     with frozen(module), torch.no_grad():
         blocks = [cast("Logits", module).logits(x.to(device, dtype)) for x in torch.split(points, ROWS)]
-    confidence, guess = torch.cat(blocks).softmax(1).max(1)
-    if bool(confidence.isnan().any()):
-        raise ValueError("some logits are not finite, so that the predicted classes are meaningless")
+    logits = torch.cat(blocks)
+    if lost := int((~logits.isfinite().all(1)).sum()):
+        raise FloatingPointError(f"the logits of {lost} of {len(logits)} points are not finite")
+    confidence, guess = logits.softmax(1).max(1)
     return Classified(guess, confidence, labels.to(device))

@@ -52,14 +52,19 @@ def leapfrog(energy: Energy, phase: Phase, step_size: Tensor, mass: Mass, steps:
 
         p_ = p - eps/2 dE(x),    x' = x + eps M^-1 p_,    p' = p_ - eps/2 dE(x')
 
-    `step_size` is one number, or one per chain with the dimensions of x; a negative one goes back in time.
+    `step_size` is one number, or one per chain with the dimensions of x; a negative one goes back in time. If an energy
+    on the way is not finite, the last one is NaN.
     """
-    x, height, gradient = phase.x, phase.energy, phase.gradient
+    x, height, gradient, heights = phase.x, phase.energy, phase.gradient, []
     p = phase.p.addcmul(step_size, gradient, value=-0.5)
     for left in reversed(range(steps)):
         x = x.addcmul(step_size, mass.velocity(p))
         height, gradient = energy.value_and_grad(x)
+        heights.append(height)
         p.addcmul_(step_size, gradient, value=-1 if left else -0.5)  # two half updates at one position are a full one
+    if steps > 1:  # the end alone may not show what happened on the way
+        total = torch.stack(heights).sum(0)
+        height = height + (total - total)
     return Phase(x, p, height, gradient)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Callable
 from types import FrameType, TracebackType
 
 import torch
@@ -14,7 +15,7 @@ from ebmkit.contracts.packages import lacking, package_missing
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.limit import Paused
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
+from ebmkit.errors.running import ComponentFailed, Diverged, EnvironmentLacks, OutOfMemory
 from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
 
@@ -23,12 +24,14 @@ class ErrorSite:
     """`with ErrorSite(plan, ("objective",)):` turns an exception into `ComponentFailed` at that line of the spec.
 
     If a component calls another, such as the noise inside an objective, the innermost one is reported.
+    A FloatingPointError says that a number is not finite, and becomes `Diverged`, with the step in words from `when`.
     A class instead of a generator, because the training loop enters it in every step.
     """
 
-    def __init__(self, plan: Plan, path: Path) -> None:
+    def __init__(self, plan: Plan, path: Path, when: Callable[[], str] = str) -> None:
         self.plan = plan
         self.path = path
+        self.when = when
 
     def __enter__(self) -> None:
         pass
@@ -52,6 +55,8 @@ class ErrorSite:
                 self.plan.place(path),
                 help=f"{where}reduce batch_size, samples or the size of the network",
             ) from error
+        if isinstance(error, FloatingPointError):
+            raise Diverged(f"{who}: {said}{self.when()}", self.plan.place(path)) from error
         if isinstance(error, WrongBuild):
             raise ComponentFailed(f"{who}: {said}", self.plan.place(path)) from error
         raise ComponentFailed(

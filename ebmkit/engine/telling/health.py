@@ -16,11 +16,19 @@ class Health:
         self.warn = warn
         self._warned: set[str] = set()
         self._series: dict[str, list[float]] = {}
+        #: For the numbers of `AT_ONCE`: the sum over steps, and the last step of it.
+        self._sums: dict[str, tuple[float, int]] = {}
 
     def look(self, step: int, values: dict[str, float]) -> None:
-        """Check what was recorded at a step."""
+        """Check what was recorded at a step, as means over the steps since the last record."""
         for name, value in values.items():
             self._series.setdefault(name, []).append(value)
+        for name in AT_ONCE.keys() & values:
+            before, since = self._sums.get(name, (0.0, 0))
+            self._sums[name] = before + values[name] * (step - since), step
+            if values[name] and name not in self._warned:
+                self._warned.add(name)
+                self.warn(f"step {step}: {AT_ONCE[name](values[name])}")
         for name, check in CHECKS.items():
             points = self._series.get(name, [])
             if name not in values or name in self._warned or len(points) < FIRST + LAST:
@@ -28,6 +36,12 @@ class Health:
             if found := check(points[:FIRST], points[-LAST:]):
                 self._warned.add(name)
                 self.warn(f"step {step}: {found}")
+
+    def conclude(self) -> None:
+        """After training: the mean over all steps of what was warned of when it first occurred."""
+        for name, (sums, steps) in self._sums.items():
+            if sums:
+                self.warn(f"in all of the training, {AT_ONCE[name](sums / steps)}")
 
 
 def _gap(first: list[float], last: list[float]) -> str:
@@ -65,6 +79,16 @@ def _age(first: list[float], last: list[float]) -> str:
         return ""
     return f"replay-buffer entries are reused only every {now:.0f} steps; use a smaller 'size'"
 
+
+def _divergence(share: float) -> str:
+    return (
+        f"{share:.3%} of the steps of chains diverged and were rejected: the energy was not finite, or its error very "
+        "large; use smaller steps"
+    )
+
+
+#: For numbers that are zero unless something is wrong: what is said when the first one is not.
+AT_ONCE: dict[str, Callable[[float], str]] = {"chain_divergence": _divergence}
 
 CHECKS: dict[str, Callable[[list[float], list[float]], str]] = {
     "gap": _gap,

@@ -132,7 +132,7 @@ def test_a_symmetric_distance_that_is_zero_from_itself_and_knows_no_coordinates(
 
 
 def test_what_is_no_number_has_no_distance():
-    with pytest.raises(ValueError, match="features of 2 of 5 points are not finite"):
+    with pytest.raises(FloatingPointError, match="features of 2 of 5 points are not finite"):
         fitted(torch.tensor([[0.0, 1.0], [math.nan, 1.0], [2.0, math.inf], [1.0, 1.0], [0.0, 0.0]]))
     with pytest.raises(ValueError, match="needs at least two points, but there is 1"):
         fitted(torch.zeros(1, 3))

@@ -63,7 +63,9 @@ class Pairwise(nn.Module):
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
         """Exact samples by enumeration of all states."""
         weights = self._log_weights()
-        return enumeration.states(enumeration.draw(weights, n, rng), self.event, self.unit_values, weights.dtype)
+        drawn = enumeration.states(enumeration.draw(weights, n, rng), self.event, self.unit_values, weights.dtype)
+        total = weights.logsumexp(0)
+        return drawn + (total - total)  # zero, or NaN if an energy is: comparisons would draw the lower value
 
     def _log_weights(self) -> Tensor:
         return enumeration.log_weights(self, self.event, self.unit_values, self.bias())

@@ -21,7 +21,9 @@ class MixedDensity(Density):
         self.share = share
 
     def log_prob(self, x: Tensor) -> Tensor:
-        return torch.logaddexp(log(self.share) + self.base.log_prob(x), log1p(-self.share) + self.other.log_prob(x))
+        base, other = self.base.log_prob(x), self.other.log_prob(x)
+        mixed = torch.logaddexp(log(self.share) + base, log1p(-self.share) + other)
+        return mixed + (other - other).detach()  # learned densities are never zero: minus infinity must not vanish here
 
     def sample(self, n: int, rng: Generator) -> Tensor:
         return self._either(self.base.sample(n, rng), self.other.sample(n, rng), rng)
