@@ -10,6 +10,7 @@ from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.engine.world import require_one_process
+from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.language.labels import label_refusal
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
@@ -138,6 +139,30 @@ class Run:
         if label is not None and (why := label_refusal(self.plan, label)):
             raise ValueError(why)
         return self.view.reseeded(n, seed, None if label is None else Condition(label)).samples(n).cpu()
+
+    def to_arviz(self) -> Any:
+        """The draws of long chains for ArviZ: a DataTree of ArviZ 1.0 and later, an InferenceData of earlier versions.
+
+        They are not copied: memory is used for what ArviZ computes from them.
+        """
+        try:
+            import arviz
+        except ImportError as error:
+            raise EnvironmentLacks(
+                "run.to_arviz() needs ArviZ, which is not installed", help="pip install 'ebmkit-core[arviz]'"
+            ) from error
+        from ebmkit.storage.export import arviz_groups
+
+        self.view.samples(1)
+        draws = self.view.draws
+        if draws is None:
+            raise ValueError(f"{self.folder} has no 'chains:', so every sample is the end of a separate chain")
+        groups: dict[str, Any] = {
+            group: {name: of.cpu().numpy() for name, of in arrays.items()}
+            for group, arrays in arviz_groups(draws.x, draws.seen).items()
+        }
+        old = hasattr(arviz, "InferenceData")
+        return arviz.from_dict(**groups) if old else arviz.from_dict(groups)
 
 
 def open_run(path: str | os.PathLike[str], *, plugins: PluginFiles = ()) -> Run:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help=f"File to write: {', '.join(FLAT)}, or {CHAINS} for arviz. Without it, a spec is run.",
+    help=f"File to write: {', '.join(FLAT)}; chains for ArviZ: .zarr, or .json below 1.0. Without it, a spec is run.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="A seed other than the run's, for different samples.")
 @click.option("--plot", type=click.Path(path_type=Path), help="With --out: also draw a picture of the samples (.png).")
@@ -102,9 +102,9 @@ def command(
     if out is None:
         carry_out(plan, runs_dir, report=not no_report, quiet=quiet)
         return
-    if out.suffix == CHAINS and not plan.spec.chains:
+    if out.suffix in CHAINS and not plan.spec.chains:
         raise click.UsageError(
-            f"{out} is the format for long chains, but {target} has no 'chains:', so every sample is the end of a "
+            f"{out} is a format for long chains, but {target} has no 'chains:', so every sample is the end of a "
             "separate chain; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
         )
     check_fit(target, plan, asked)
@@ -129,7 +129,7 @@ def _write(
 
     # These import torch, so only after all checks.
     from ebmkit.engine.conditioning import Condition, read_condition, read_labels, read_states
-    from ebmkit.engine.sampling import denoise, view_of
+    from ebmkit.engine.sampling import denoise, give_kept_samples, view_of
     from ebmkit.engine.signals import Signals
 
     tell = partial(click.echo, err=True)
@@ -144,6 +144,8 @@ def _write(
             _keep(view, x, f"{len(x):,} denoised states", out, plot, partial(_pairs, view, noisy, None, x), say)
             return
         given = Condition(asked.label)
+        # Long chains that nothing changes are not run again.
+        as_kept = bool(plan.spec.chains) and (count, seed, experiment, asked.label) == (None,) * 4
         if asked.inpaint:
             with _blaming("--inpaint"):
                 given = read_condition(asked.inpaint, plan, asked.label)
@@ -152,7 +154,9 @@ def _write(
         count = count or plan.spec.samples
         view = view_of(plan, folder, samples=count, seed=seed, condition=given, experiment=experiment, say=tell)
         check_label(view, asked.label)
-        x = view.samples(count)
+        if folder and as_kept:
+            give_kept_samples(view, folder)
+        x = view.samples(1 if out.suffix in CHAINS else count)  # chains are written as they are
         known, mask = given.known, given.mask
         picture = partial(_summary, view) if known is None else partial(_pairs, view, known, mask, x)
         _keep(view, x, f"{count:,} samples", out, plot, picture, say)
@@ -172,7 +176,7 @@ def _keep(
     from ebmkit.storage.atomic import write_bytes
     from ebmkit.storage.export import write_draws, write_samples
 
-    if out.suffix == CHAINS:
+    if out.suffix in CHAINS:
         assert view.draws is not None
         write_draws(out, view.draws.x, view.draws.seen)
     else:

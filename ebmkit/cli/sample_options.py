@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
     from ebmkit.language.plan import Plan
 
-#: Formats of flat samples, and the format of arviz, which keeps chains separate.
-FLAT, CHAINS = (".npy", ".npz", ".csv", ".safetensors"), ".json"
-SUFFIXES = (*FLAT, CHAINS)
+#: Formats of flat samples, and those of ArviZ, which keep chains separate: for 1.0 and later, and for earlier versions.
+FLAT, CHAINS = (".npy", ".npz", ".csv", ".safetensors"), (".zarr", ".json")
+SUFFIXES = (*FLAT, *CHAINS)
 #: Sections that define how samples are drawn but not what was trained.
 DRAWING = ("sampler", "init", "chains", "samples")
 
@@ -65,8 +65,8 @@ def check_options(asked: Asked, out: Path | None, count: int | None, seed: int |
         for name, value in (("-n", count), ("--seed", seed)):
             if value is not None:
                 raise click.UsageError(f"{name} applies to samples, but --denoise draws none")
-        if out and out.suffix == CHAINS:
-            raise click.UsageError(f"{out} is the format for long chains, but --denoise runs none; write to a .npz")
+        if out and out.suffix in CHAINS:
+            raise click.UsageError(f"{out} is a format for long chains, but --denoise runs none; write to a .npz")
 
 
 def check_fit(target: str, plan: Plan, asked: Asked) -> None:

@@ -241,7 +241,7 @@ def _ways(view: RunView, summary: dict[str, Any]) -> dict[str, str]:
         **again,
         **({} if finished else {"Continue the run": f"ebmkit resume {folder}"}),
         **({"Draw samples": f"ebmkit sample {folder} -n 1000 --out samples.npz"} if view.can_sample else {}),
-        **({"Export chains for arviz": f"ebmkit sample {folder} --out draws.json"} if view.draws else {}),
+        **({"Export chains for ArviZ": f"ebmkit sample {folder} --out draws.zarr"} if view.draws else {}),
         **({"Repeat the run and compare": f"ebmkit reproduce {folder}"} if finished else {}),
         "Write this report again": f"ebmkit report {folder}",
     }

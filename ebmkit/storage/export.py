@@ -12,6 +12,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from ebmkit.storage.atomic import make_folder, write_bytes, write_text
+from ebmkit.storage.zarr import write_zarr
 
 
 def write_samples(path: Path, x: Tensor, labels: Tensor | None = None) -> None:
@@ -25,20 +26,31 @@ def write_samples(path: Path, x: Tensor, labels: Tensor | None = None) -> None:
 
 
 def write_draws(path: Path, x: Tensor, seen: Mapping[str, Tensor]) -> None:
-    """Write the draws `(chains, draws, *event)` of long chains as JSON that `arviz.from_json` opens.
+    """Write the draws `(chains, draws, *event)` of long chains for ArviZ: as a Zarr store, which ArviZ from 1.0 on and
+    xarray open, or as JSON for `arviz.from_json`, which ArviZ had before 1.0.
+
+    JSON has all digits, so that float32 and float64 values are restored exactly.
+    """
+    make_folder(path.parent)
+    groups = arviz_groups(x, seen)
+    if path.suffix == ".zarr":
+        write_zarr(path, groups)
+        return
+    lists = {group: {name: of.tolist() for name, of in arrays.items()} for group, arrays in groups.items()}
+    write_text(path, json.dumps(lists, allow_nan=False))
+
+
+def arviz_groups(x: Tensor, seen: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """The draws in the groups and with the names of ArviZ.
 
     The group `posterior` has `x`. The group `sample_stats` has the statistics in `seen`, each `(chains, draws)`:
-    `energy` as `lp = -E`, `acceptance` as `acceptance_rate`, and `divergence` as the boolean `diverging`. All digits
-    are written, so that float32 and float64 values are restored exactly.
+    `energy` as `lp = -E`, `acceptance` as `acceptance_rate`, and `divergence` as the boolean `diverging`.
     """
-    groups = {"posterior": {"x": x.tolist()}}
-    if stats := {name: of(seen[ours]).tolist() for ours, (name, of) in STATS.items() if ours in seen}:
-        groups["sample_stats"] = stats
-    make_folder(path.parent)
-    write_text(path, json.dumps(groups, allow_nan=False))
+    stats = {name: of(seen[ours]) for ours, (name, of) in STATS.items() if ours in seen}
+    return {"posterior": {"x": x}, **({"sample_stats": stats} if stats else {})}
 
 
-#: Statistic of a step -> its name in arviz, and the conversion.
+#: Statistic of a step -> its name in ArviZ, and the conversion.
 STATS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "energy": ("lp", lambda energy: -energy),
     "acceptance": ("acceptance_rate", lambda acceptance: acceptance),

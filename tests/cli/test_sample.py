@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import ebmkit
 from ebmkit.cli import group
+from ebmkit.errors.running import EnvironmentLacks
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -83,6 +85,47 @@ def test_the_spec_says_how_many_by_default_and_the_file_is_flat(specs):
 
 
 def test_chains_are_written_for_arviz(specs):
+    invoke("sample", "long.yaml", "--out", "draws.zarr")
+    invoke("sample", "long.yaml", "--out", "flat.npy")
+    content = (Path("draws.zarr") / "posterior" / "x" / "0.0.0").read_bytes()
+    assert np.array_equal(np.frombuffer(content, "<f4").reshape(40, 2), np.load("flat.npy"))
+    assert (
+        "draws.zarr exists; --force overwrites it"
+        in invoke("sample", "long.yaml", "--out", "draws.zarr", status=2).stderr
+    )
+    invoke("sample", "long.yaml", "-n", 20, "--out", "draws.zarr", "--force")
+    assert len((Path("draws.zarr") / "posterior" / "x" / "0.0.0").read_bytes()) == len(content) // 2
+
+
+def test_chains_of_a_run_are_not_run_again(specs):
+    """Only if something else is asked for."""
+    folder = Path(invoke("run", "long.yaml", "--no-report", "--quiet").stdout.strip())
+    invoke("sample", folder, "--out", "kept.npy")
+    invoke("sample", folder, "-n", 40, "--out", "drawn.npy")
+    kept, drawn = np.load("kept.npy"), np.load("drawn.npy")
+    assert np.array_equal(kept, drawn)
+    column = folder / "chains" / "x.safetensors"
+    column.write_bytes(column.read_bytes()[: -kept.nbytes] + bytes(kept.nbytes))
+    invoke("sample", folder, "--out", "zeros.npy")
+    assert not np.load("zeros.npy").any()
+
+
+def test_a_run_is_opened_as_arviz_has_it(specs, arviz, monkeypatch):
+    folder = Path(invoke("run", "long.yaml", "--no-report", "--quiet").stdout.strip())
+    run = ebmkit.open_run(folder)
+    found = run.to_arviz()
+    assert found.groups() == ["posterior", "sample_stats"]
+    assert np.array_equal(found.posterior["x"].values.reshape(40, 2), run.samples.numpy())
+    ends = Path(invoke("run", "ends.yaml", "--no-report", "--quiet").stdout.strip())
+    with pytest.raises(ValueError, match="has no 'chains:'"):
+        ebmkit.open_run(ends).to_arviz()
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(EnvironmentLacks, match=r"run\.to_arviz\(\) needs ArviZ") as caught:
+        run.to_arviz()
+    assert caught.value.help == "pip install 'ebmkit-core[arviz]'"
+
+
+def test_chains_are_written_for_older_arviz(specs):
     invoke("sample", "long.yaml", "--out", "draws.json")
     invoke("sample", "long.yaml", "--out", "flat.npy")
     written = json.loads(Path("draws.json").read_text())
@@ -93,10 +136,10 @@ def test_chains_are_written_for_arviz(specs):
 
 
 def test_ends_of_chains_are_not_taken_for_draws_of_one(specs):
-    refused = invoke("sample", "ends.yaml", "--out", "draws.json", status=2).stderr
+    refused = invoke("sample", "ends.yaml", "--out", "draws.zarr", status=2).stderr
     assert "has no 'chains:'" in refused
     assert "chains: {count: 4}" in refused
-    assert not Path("draws.json").exists()
+    assert not Path("draws.zarr").exists()
 
 
 @pytest.mark.parametrize(

@@ -415,7 +415,7 @@ def test_the_page_leads_with_the_verdict(finished):
         assert warning in page
     assert "mala, 4 chains of 110 steps" in page
     assert f"{summary['results']['rhat_max']:.5g}" in page
-    assert f"ebmkit sample {finished} --out draws.json" in page
+    assert f"ebmkit sample {finished} --out draws.zarr" in page
 
 
 def test_the_page_that_is_written_anew_is_the_page_of_the_run(finished):
