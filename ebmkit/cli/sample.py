@@ -22,8 +22,10 @@ from ebmkit.cli.sample_options import (
     check_fit,
     check_label,
     check_options,
+    check_target,
 )
 from ebmkit.engine.torch_needed import require_torch
+from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
 
 if TYPE_CHECKING:
@@ -41,6 +43,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help=f"File to write: {', '.join(FLAT)}; chains for ArviZ: .zarr, or .json below 1.0. Without it, a spec is run.",
 )
+@click.option(
+    "--more",
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    help="Continue the chains of a finished run for N more samples, in a new run that has all of them.",
+)
+@click.option("--allow-drift", is_flag=True, help="With --more: even if something that affects results has changed.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="A seed other than the run's, for different samples.")
 @click.option("--plot", type=click.Path(path_type=Path), help="With --out: also draw a picture of the samples (.png).")
 @click.option("--condition", "label", type=int, metavar="LABEL", help="With --out: draw samples with this label.")
@@ -68,6 +77,8 @@ def command(
     target: str,
     count: int | None,
     out: Path | None,
+    more: int | None,
+    allow_drift: bool,
     seed: int | None,
     plot: Path | None,
     label: int | None,
@@ -85,30 +96,52 @@ def command(
     """Draw samples from TARGET: the folder of a run, or a spec that has no `train:`.
 
     With --out they are written to a file. Without it, a spec is run as by 'ebmkit run', with a folder and a report.
+    With --more the chains of a run continue, in a new run that equals one that had asked for all samples at once.
     """
     refuse_several_processes()
     asked = Asked(label, inpaint, denoise, sigma)
     check_files(out, plot, force)
     check_options(asked, out, count, seed)
     folder = run_folder(Path(target)) if Path(target).is_dir() else None
-    if folder and out is None:
-        raise click.UsageError(f"{folder} is a finished run: give a file for its samples with --out")
+    others = {"-n": count, "--out": out, "--seed": seed, "--set": sets, "--unset": unsets}
+    check_target(folder, target, out, more, allow_drift, others)
+    if folder and more:
+        _extend(folder, more, plugins, allow_drift, runs_dir, report=not no_report, quiet=quiet)
+        return
     changes = {"-n": ("samples", count), "--seed": ("seed", seed)} if out is None else {}
     flags = [Source(flag, f"{key}={value}") for flag, (key, value) in changes.items() if value is not None]
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, [*sets, *flags], unsets, plugins)
     experiment = check_changes(folder, plan, plugins) if folder and (sets or unsets) else None
-    if not folder and plan.spec.train:
-        raise click.UsageError(f"{target} must be trained first: 'ebmkit run {target}', then sample its run folder")
+    check_fit(folder, target, plan, asked, out)
     if out is None:
         carry_out(plan, runs_dir, report=not no_report, quiet=quiet)
-        return
-    if out.suffix in CHAINS and not plan.spec.chains:
+    else:
+        _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
+
+
+def _extend(
+    folder: Path, more: int, plugins: tuple[str, ...], allow_drift: bool, runs_dir: Path, *, report: bool, quiet: bool
+) -> None:
+    """Continue the chains of a run in a new one."""
+    base = load_plan(str(folder / "resolved.yaml"), (), (), plugins)
+    if not base.spec.chains:
         raise click.UsageError(
-            f"{out} is a format for long chains, but {target} has no 'chains:', so every sample is the end of a "
-            "separate chain; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
+            f"--more: the spec of {folder} has no 'chains:', so every sample is the end of a separate chain; "
+            "'-n N --seed S --out FILE' draws others"
         )
-    check_fit(target, plan, asked)
-    _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
+    flag = Source("--more", f"samples={base.spec.samples + more}")
+    plan = load_plan(str(folder / "resolved.yaml"), [flag], (), plugins)
+    require_torch(plan)
+
+    from ebmkit.cli.terminal import Watch
+    from ebmkit.engine.extension import extend
+    from ebmkit.report.drawing import draw_run
+
+    with Watch(quiet=quiet, as_json=False, report=report) as watch:
+        draw = draw_run if report else None
+        record = extend(base, plan, folder, runs_dir=runs_dir, allow_drift=allow_drift, draw=draw, progress=watch)
+    if record.mistakes:
+        raise Mistakes(record.mistakes)
 
 
 def _nothing(line: str, *, err: bool = False) -> None: ...

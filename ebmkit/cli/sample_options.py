@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ebmkit.cli.common import load_plan
+from ebmkit.engine.folder.record import read_summary
 from ebmkit.language.labels import label_refusal
 
 if TYPE_CHECKING:
@@ -69,8 +71,42 @@ def check_options(asked: Asked, out: Path | None, count: int | None, seed: int |
             raise click.UsageError(f"{out} is a format for long chains, but --denoise runs none; write to a .npz")
 
 
-def check_fit(target: str, plan: Plan, asked: Asked) -> None:
-    """Check that model and sampler support the options."""
+def check_target(
+    folder: Path | None,
+    target: str,
+    out: Path | None,
+    more: int | None,
+    allow_drift: bool,
+    others: Mapping[str, object],
+) -> None:
+    """Check that something is asked of a run that it can give; with --more, that it is finished, and nothing else."""
+    if more is None:
+        if allow_drift:
+            raise click.UsageError("--allow-drift goes with --more")
+        if folder and out is None:
+            raise click.UsageError(
+                f"{folder} is a run: give a file for its samples with --out, or continue its chains with --more"
+            )
+        return
+    if folder is None:
+        raise click.UsageError(
+            f"--more continues the chains of a run, but {target} is a spec: give the folder of a run"
+        )
+    if given := [name for name, value in others.items() if value]:
+        raise click.UsageError(f"--more and {given[0]} cannot be combined: chains continue as they were begun")
+    if (status := read_summary(folder)["status"]) != "finished":
+        raise click.UsageError(f"{folder} is {status}, not finished: first 'ebmkit resume {folder}'")
+
+
+def check_fit(folder: Path | None, target: str, plan: Plan, asked: Asked, out: Path | None) -> None:
+    """Check that the target needs no training, and that model and sampler support the options."""
+    if not folder and plan.spec.train:
+        raise click.UsageError(f"{target} must be trained first: 'ebmkit run {target}', then sample its run folder")
+    if out and out.suffix in CHAINS and not plan.spec.chains:
+        raise click.UsageError(
+            f"{out} is a format for long chains, but {target} has no 'chains:', so every sample is the end of a "
+            "separate chain; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
+        )
     model, sampler = plan.spec.model, plan.chain_sampler
     if asked.label is not None and (why := label_refusal(plan, asked.label)):
         raise click.BadParameter(f"{target}: {why}", param_hint="--condition")

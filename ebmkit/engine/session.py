@@ -64,11 +64,11 @@ def run(
         parts = build(plan)
         locked = lock(plan, parts)
         if like and (differing := drift(like, locked)):
-            raise _drifted(like, differing)
+            raise drifted(like, differing)
         # From here on a signal waits for the end of a step, except where stopping at once is safe.
         with signals.between_steps(), Record.create(plan, Path(runs_dir), to_yaml(locked)) as record:
             source = Source(record.folder, plan.hash)
-            _Session(record, parts, None, source, progress, signals, limit or Limit()).carry_out(draw)
+            Session(record, parts, None, source, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
 
@@ -90,7 +90,7 @@ def resume(
         parts = build(plan)
         differing = drift(folder, lock(plan, parts))
         if differing and not allow_drift:
-            raise _drifted(folder, differing)
+            raise drifted(folder, differing)
         # If drift is allowed, the checkpoints may belong to the original experiment.
         experiment = None if differing else plan.hash
         with signals.between_steps(), Record.reopen(folder, plan, differing) as record:
@@ -104,12 +104,12 @@ def resume(
                 lost = f"the checkpoint of step {record.step} is unusable"
                 _tell(record, progress, f"warning: {lost}; going back to step {step}")
             source = Source(folder, experiment)
-            _Session(record, parts, saved, source, progress, signals, limit or Limit()).carry_out(draw)
+            Session(record, parts, saved, source, progress, signals, limit or Limit()).carry_out(draw)
         progress.finished(record)
         return record
 
 
-def _drifted(folder: Path, differing: list[str]) -> Drifted:
+def drifted(folder: Path, differing: list[str]) -> Drifted:
     return Drifted(
         f"{folder} was started under different conditions: " + "; ".join(differing),
         help="--allow-drift continues anyway; results may then differ from those of an uninterrupted run",
@@ -121,7 +121,7 @@ def _tell(record: Record, progress: Progress, line: str) -> None:
     progress.say(line)
 
 
-class _Session:
+class Session:
     """The work of one process on a run."""
 
     def __init__(

@@ -20,6 +20,7 @@ def provenance(summary: dict[str, Any], lock: str) -> dict[str, str]:
         "took": duration_of(summary.get("seconds")),
         "seed": summary.get("seed"),
         "hash": summary.get("hash"),
+        "extends": summary.get("extends"),
         "device": locked.get("device"),
         "threads": locked.get("threads"),
         "processor": locked.get("cpu"),

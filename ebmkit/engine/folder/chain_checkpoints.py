@@ -76,6 +76,8 @@ class ChainCheckpoints:
             if self.source.folder != self.folder:
                 self.save()
             return
+        if self.source.folder != self.folder:
+            self._say(f"{self.source.folder} has no checkpoint of its chains, so they start from the beginning")
         self.sink.clear()
 
     def at_step(self) -> None:

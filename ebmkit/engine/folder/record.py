@@ -77,6 +77,8 @@ class Record:
         self.warnings: list[str] = []
         self.error = ""
         self.sessions: list[SessionRecord] = []
+        #: The folder of the run whose chains this one continues.
+        self.extends = ""
         self._began = datetime.now(UTC)
         self._clock = time.monotonic()  # the other clock may be set while the run lasts
         self._lock = RunLock(folder)
@@ -89,14 +91,20 @@ class Record:
             raise
 
     @classmethod
-    def create(cls, plan: Plan, runs_dir: Path, lock: str) -> Self:
-        """Create a new folder for this run; an existing one is never written to."""
+    def create(
+        cls, plan: Plan, runs_dir: Path, lock: str, extends: Path | None = None, drift: Sequence[str] = ()
+    ) -> Self:
+        """Create a new folder for this run; an existing one is never written to.
+
+        `extends` is the folder of the run whose chains it continues, and `drift` what was allowed to differ from it.
+        """
         folder = _new_folder(runs_dir / plan.spec.name, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{plan.hash[:8]}")
         record = cls(folder, plan)
         write_text(folder / "spec.yaml", plan.tree.place.source.text)
         write_text(folder / "resolved.yaml", resolved_yaml(plan))
         write_text(folder / "lock.yaml", lock)
-        record._begin_session([])
+        record.extends = str(extends.resolve()) if extends else ""
+        record._begin_session([*drift])
         return record
 
     @classmethod
@@ -108,6 +116,7 @@ class Record:
             before = read_summary(folder)
             record.sessions = [SessionRecord(**session) for session in before["sessions"]]
             record.warnings = before["warnings"]
+            record.extends = str(before.get("extends", ""))
             record.step = before["step"]
             record._begin_session(drift)
         except BaseException:
@@ -170,6 +179,7 @@ class Record:
             "unmet": [claim.message for claim in self.unmet],
             "warnings": self.warnings,
             **({"error": self.error} if self.error else {}),
+            **({"extends": self.extends} if self.extends else {}),
             "sessions": [asdict(session) for session in self.sessions],
         }
 
