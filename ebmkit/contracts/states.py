@@ -12,3 +12,17 @@ Space: TypeAlias = Literal["real", "binary", "spin"]
 
 #: The input of a network in addition to x: none, a noise level, or a time.
 Conditioning: TypeAlias = Literal["sigma", "time"] | None
+
+
+def image_shape(event: Event) -> tuple[int, int, int] | None:
+    """Channels, height and width, if an event can be shown as an image."""
+    if len(event) == 2 and min(event) > 1:
+        return 1, event[0], event[1]
+    if len(event) == 3 and event[0] in (1, 3):
+        return event[0], event[1], event[2]
+    return None
+
+
+def can_be_pictured(event: Event) -> bool:
+    """Whether samples over training can be shown: as images, as points in the plane, or as a histogram."""
+    return event in ((1,), (2,)) or image_shape(event) is not None

@@ -59,6 +59,9 @@ class SamplerTraits(NamedTuple):
     schedule: Schedule | None = None
     #: Why its chains cannot be replicas at other temperatures, in words that follow its name; empty if they can.
     fixed_scale: str = ""
+    #: Number of evaluations of the model per step of a chain, at most; if `by_unit`, per unit of a state.
+    evaluations: int = 1
+    by_unit: bool = False
 
 
 class ObjectiveTraits(NamedTuple):
@@ -73,6 +76,9 @@ class ObjectiveTraits(NamedTuple):
     schedule: Schedule | None = None
     #: Its sampler, which is also used for evaluation unless the spec has one.
     sampler: Sampler | None = None
+    #: The cost of a step per data point, at least: number of evaluations of the energy and its gradient in x. One with
+    #: the gradient of the weights counts 1.5. Previews may cost a tenth of it.
+    evaluations: float = 1.5
 
 
 class NoiseTraits(NamedTuple):

@@ -7,16 +7,12 @@ from collections.abc import Sequence
 
 from ebmkit.contracts.kinds import Metric
 from ebmkit.engine.failure import Failure, Measured
+from ebmkit.engine.previews import plan_previews
 from ebmkit.engine.run_view import RunView
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.base import EbmkitError, Mistakes, first_of
 from ebmkit.errors.running import Diverged
 from ebmkit.storage.export import write_samples
-
-#: With `samples_every: auto`: how many times samples are kept during training.
-TIMES = 10
-#: The number of samples kept each time: of small states, and of images.
-POINTS, IMAGES = 500, 64
 
 
 class Evaluation:
@@ -25,26 +21,24 @@ class Evaluation:
     def __init__(self, view: RunView) -> None:
         self.view = view
         self.metrics = view.plan.spec.evaluate
-        spec = view.plan.spec
-        self._last = spec.steps
-        every = spec.samples_every if view.can_sample else None
-        self._samples_every = max(1, self._last // TIMES) if every == "auto" else every
-        periods = {self._samples_every, *(metric.every for metric in self.metrics)}
-        self._periods = [every for every in periods if every is not None]
+        self._last = view.plan.spec.steps
+        train = view.data("train")
+        self.previews = plan_previews(view.plan, 0 if train is None else len(train))
+        self._periods = {metric.every for metric in self.metrics if metric.every is not None}
 
     def is_due(self, step: int) -> bool:
         """Whether anything is due at this step of training. After the last step, everything is evaluated once."""
-        return any(step % every == 0 for every in self._periods) and step != self._last
+        due = step in self.previews.steps or any(step % every == 0 for every in self._periods)
+        return due and step != self._last
 
     def look(self, step: int) -> dict[str, float]:
         """Measure the metrics that are due, and keep samples if those are. The first failure is raised."""
         due = [metric for metric in self.metrics if metric.every and step % metric.every == 0]
-        few = min(self.view.plan.spec.samples, POINTS if math.prod(self.view.event) <= 16 else IMAGES)
-        keeps = bool(self._samples_every) and step % (self._samples_every or 1) == 0
-        results, failed = self.measure(due, at_least=few if keeps else 0)
+        few = self.previews.samples if step in self.previews.steps else 0
+        results, failed = self.measure(due, at_least=few)
         for failure in failed:
             raise failure.error
-        if keeps and self.view.folder:
+        if few and self.view.folder:
             write_samples(self.view.folder / "samples" / f"step-{step:06d}.safetensors", self.view.samples(few))
         return results
 

@@ -160,8 +160,9 @@ class Spec:
         chains: a few long chains; without it each sample is the end of a separate chain.
         samples: number of samples saved in the run folder, and the largest number drawn for a metric that does not set
             its own.
-        samples_every: number of training steps between smaller sets of samples saved for the report; `auto` saves ten
-            sets, null none.
+        samples_every: number of training steps between previews, smaller sets of samples saved for the report. `auto`
+            makes at most nine if the report can show them, and fewer, smaller ones or none if they would cost more
+            than a tenth of the training; null makes none.
         evaluate: metrics, measured at the end and during training if they have `every`.
         expect: claims about measured values.
         trackers: where measurements are written.

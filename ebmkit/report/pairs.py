@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ebmkit.contracts.states import image_shape
 from ebmkit.engine.mixing import coordinate
 from ebmkit.report.panels import images
 from ebmkit.report.style import DATA, FAINT, INK, PAPER, RULE, SAMPLES, plain_matplotlib, tidy
@@ -46,7 +47,7 @@ def draw_pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) 
         words = f"{len(made):,} states made from {len(given):,} given"
         figure.text(y=1 - 0.53 / height, s=words, fontsize=8.5, color=FAINT, **place)
         axes = _axes(figure, names, height)
-        if images.shape(view.event):
+        if image_shape(view.event):
             _images(axes, view, given[rows], known, made)
         else:
             _points(axes, view, given[rows], known, made)

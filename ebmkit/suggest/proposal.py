@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from ebmkit.contracts.kinds import Data, Schedule
+from ebmkit.contracts.states import image_shape
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.points import training_points
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import range_of
-from ebmkit.report.panels.images import shape
 from ebmkit.suggest.levels import SHARE, Suggestion, overlap, published_ratio, suggest
 
 #: The decay of the moving average in technique 5.
@@ -153,7 +153,7 @@ def propose(plan: Plan) -> Proposal:
     data, points = plan.spec.data, training_points(plan)
     if data is None or points is None:
         raise ValueError("the spec has no data")
-    suited = suggest(points, image=shape(plan.event) is not None)
+    suited = suggest(points, image=image_shape(plan.event) is not None)
     schedules = dict.fromkeys(part for _, part in walk(plan.spec) if isinstance(part, Schedule))
     return Proposal(data, suited, tuple(_own(schedule.fitted(points), suited) for schedule in schedules))
 

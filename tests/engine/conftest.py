@@ -52,6 +52,7 @@ def finished(tmp_path_factory):
 
     spec = deepcopy(SMALL)
     spec["evaluate"] = [{"use": "sliced_wasserstein", "samples": 60, "every": 10}]
+    spec["samples_every"] = 8
     return run(load_spec(spec), runs_dir=tmp_path_factory.mktemp("runs"))
 
 

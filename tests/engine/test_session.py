@@ -37,7 +37,7 @@ def test_the_folder_holds_everything(finished):
     files = {str(path.relative_to(finished.folder)) for path in finished.folder.rglob("*") if path.is_file()}
     parts = ("model", "mean", "extras", "optimizer", "random")
     checkpoint = {f"checkpoints/step-000020/{part}.safetensors" for part in parts}
-    previews = {f"samples/step-{step:06d}.safetensors" for step in range(2, 20, 2)}
+    previews = {f"samples/step-{step:06d}.safetensors" for step in (8, 16)}
     assert files == checkpoint | previews | {
         ".lock",
         "report.html",
@@ -130,6 +130,7 @@ def test_a_metric_during_training_that_is_not_finite_stops_the_run(small, plan_o
 
 def test_samples_during_training_that_run_away_are_named(small, plan_of, tmp_path):
     small["sampler"] = {"use": "langevin", "steps": 200, "step_size": 1e6}
+    small["samples_every"] = 2
     with pytest.raises(Diverged, match="sampler 'langevin': 50 of 50 samples are not finite") as caught:
         run(plan_of(small), runs_dir=tmp_path)
     assert "langevin" in caught.value.place.source.line(caught.value.place.line)

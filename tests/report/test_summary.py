@@ -9,7 +9,7 @@ import pytest
 from matplotlib.image import imread
 
 from ebmkit import load_spec
-from ebmkit.report.panels import images
+from ebmkit.contracts.states import image_shape
 from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.style import DATA, ENERGY, SAMPLES
 from ebmkit.report.summary import draw_summary
@@ -72,7 +72,7 @@ def test_drawing_leaves_no_global_figure():
     ],
 )
 def test_which_events_are_images(event, form):
-    assert images.shape(event) == form
+    assert image_shape(event) == form
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ SPEC = {
     "train": {"steps": 10, "batch_size": 32},
     "sampler": {"use": "langevin", "steps": 5},
     "samples": 200,
+    "samples_every": 1,
 }
 #: The energy of the hand-made view is |x|^2 / (2 VARIANCE).
 VARIANCE = 0.5

@@ -57,7 +57,7 @@ class AdaptiveBregman(Objective):
     control_variate: bool = False
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(sampler=self.sampler)
+        return super().traits()._replace(sampler=self.sampler, evaluations=3 + self.sampler.steps)
 
     def refusal(self, question: Question) -> str | None:
         model = question.model

@@ -53,7 +53,7 @@ class AdaptiveNCE(Objective):
     control_variate: bool = False
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(sampler=self.sampler)
+        return super().traits()._replace(sampler=self.sampler, evaluations=3 + self.sampler.steps)
 
     def refusal(self, question: Question) -> str | None:
         return self._general().refusal(question)

@@ -10,6 +10,7 @@ from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.noise.gaussian import GaussianNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Bregman, Event, Loss, Noise, Objective
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -41,6 +42,9 @@ class BregmanRatioMatching(Objective):
     noise: Noise = GaussianNoise()
     noise_ratio: Annotated[float, Gt(0)] = 1.0
     learn_log_z: bool = True
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio))
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.components.objectives.nets.contrast import Contrast

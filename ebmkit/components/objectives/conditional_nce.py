@@ -10,6 +10,7 @@ from ebmkit.components.noise.conditional_gaussian import ConditionalGaussianNois
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -40,6 +41,9 @@ class ConditionalNCE(Objective):
 
     noise: Noise = ConditionalGaussianNoise()
     noise_ratio: Annotated[int, Ge(1)] = 4
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio))
 
     def extras(self, event: Event, data: Tensor) -> ConditionalDensity:
         return cast("ConditionalDensity", self.noise.build(event, data)).requires_grad_(False)

@@ -9,6 +9,7 @@ from annotated_types import Gt
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -36,6 +37,9 @@ class DenoisingScoreMatching(Objective):
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 
     sigma: Annotated[float, Gt(0)] = 0.05
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(evaluations=2.5)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         xi = torch.empty_like(batch).normal_(generator=context.rng)

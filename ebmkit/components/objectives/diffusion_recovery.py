@@ -10,6 +10,7 @@ from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Sampler, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -48,6 +49,9 @@ class DiffusionRecovery(Objective):
     sigma: Annotated[float, Gt(0)] = 0.2
     sampler: Sampler = Langevin(steps=20, step_size=0.003)
     energy_l2: Annotated[float, Ge(0)] = 0.0
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(evaluations=3 + self.sampler.steps)
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.components.models.nets.tilted import TiltedEnergy

@@ -9,6 +9,7 @@ from annotated_types import Gt
 from ebmkit.components.noise.flow import FlowNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective, Space
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -43,6 +44,9 @@ class FlowCE(Objective):
 
     noise: Noise = FlowNoise()
     noise_ratio: Annotated[float, Gt(0)] = 1.0
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio))
 
     def extras(self, event: Event, data: Tensor) -> ContrastiveContest:
         from ebmkit.components.objectives.nets.contrastive_contest import ContrastiveContest

@@ -56,7 +56,8 @@ class JEM(Objective):
     input_noise: Annotated[float, Ge(0)] = 0.0
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(sampler=self.sampler)
+        generative = 3 + self.sampler.steps if self.weight else 0
+        return super().traits()._replace(sampler=self.sampler, evaluations=1.5 + generative)
 
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)

@@ -44,7 +44,7 @@ class MLE(Objective):
     energy_l2: Annotated[float, Ge(0)] = 0.1
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(sampler=self.sampler)
+        return super().traits()._replace(sampler=self.sampler, evaluations=3 + self.sampler.steps)
 
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)

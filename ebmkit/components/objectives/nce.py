@@ -9,6 +9,7 @@ from annotated_types import Gt
 from ebmkit.components.noise.gaussian import GaussianNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -37,6 +38,9 @@ class NCE(Objective):
     noise: Noise = GaussianNoise()
     noise_ratio: Annotated[float, Gt(0)] = 4.0
     learn_log_z: bool = True
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio))
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.components.objectives.nets.contrast import Contrast

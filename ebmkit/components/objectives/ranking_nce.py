@@ -10,6 +10,7 @@ from ebmkit.components.noise.gaussian import GaussianNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -40,6 +41,9 @@ class RankingNCE(Objective):
 
     noise: Noise = GaussianNoise()
     negatives: Annotated[int, Ge(1)] = 8
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(evaluations=1.5 * (1 + self.negatives))
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.components.objectives.nets.contrast import Contrast

@@ -57,7 +57,7 @@ class Gibbs(Sampler):
     temperature: Annotated[float, Gt(0)] = 1.0
 
     def traits(self) -> SamplerTraits:
-        return super().traits()._replace(temperature=self.temperature)
+        return super().traits()._replace(temperature=self.temperature, evaluations=2, by_unit=True)
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> GibbsState:
         return GibbsState(x)

@@ -60,7 +60,7 @@ class HMC(Sampler):
         check_masses(self.mass)
 
     def traits(self) -> SamplerTraits:
-        return super().traits()._replace(temperature=self.temperature)
+        return super().traits()._replace(temperature=self.temperature, evaluations=self.leapfrog_steps)
 
     def refusal(self, question: Question) -> str | None:
         return refusal_of(self.mass, question.event)

@@ -77,7 +77,8 @@ class NUTS(Sampler):
         check_masses(self.mass)
 
     def traits(self) -> SamplerTraits:
-        return super().traits()._replace(temperature=self.temperature, host_syncs=self.max_depth - 1)
+        most = 2**self.max_depth - 1
+        return super().traits()._replace(temperature=self.temperature, host_syncs=self.max_depth - 1, evaluations=most)
 
     def refusal(self, question: Question) -> str | None:
         return refusal_of(self.mass, question.event)

@@ -91,6 +91,7 @@ class ParallelTempering(Sampler):
             needs=inner.needs | {"energy"},
             traces=inner.traces & {"energy", "gradient_norm"} | {"acceptance", "divergence"},
             host_syncs=self.sampler.steps * inner.host_syncs,
+            evaluations=len(self.temperatures) * (self.sampler.steps * inner.evaluations + 2),
         )
 
     def _check_inner(self) -> None:

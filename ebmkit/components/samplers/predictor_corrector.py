@@ -64,7 +64,7 @@ class PredictorCorrector(Sampler):
     denoise: bool = True
 
     def traits(self) -> SamplerTraits:
-        return super().traits()._replace(schedule=self.schedule)
+        return super().traits()._replace(schedule=self.schedule, evaluations=1 + self.corrections)
 
     @property
     def _predictor(self) -> ReverseSDE:

@@ -60,7 +60,8 @@ class ProbabilityFlowODE(Sampler):
     denoise: bool = True
 
     def traits(self) -> SamplerTraits:
-        return super().traits()._replace(schedule=self.schedule, host_syncs=0 if self.tolerance is None else TRIES)
+        stages, tries = (2 if self.method == "heun" else 4, 0) if self.tolerance is None else (7 * TRIES, TRIES)
+        return super().traits()._replace(schedule=self.schedule, host_syncs=tries, evaluations=stages)
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> ReverseState:
         return ReverseSDE(steps=self.steps, spacing=self.spacing).init(energy, x, rng)

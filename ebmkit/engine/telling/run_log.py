@@ -13,6 +13,7 @@ from ebmkit.engine.failure import Failure
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.parts import Parts
+from ebmkit.engine.previews import plan_previews
 from ebmkit.engine.telling.progress import Progress
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import range_of
@@ -166,6 +167,11 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         else:
             chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"
         lines.append(("sampler", f"{sampler.component_name}: {chains}"))
+    if parts.train is not None:
+        previews = plan_previews(plan, len(parts.train))
+        sets = f"{_count(len(previews.steps), 'set')} of {_count(previews.samples, 'sample')} during training"
+        if words := sets if previews.steps else previews.reason and f"none: {previews.reason}":
+            lines.append(("previews", words))
     lines.append(("device", f"{parts.device}, {spec.dtype}, {_count(parts.threads, 'thread')}, seed {spec.seed}"))
     return [f"{word:<10} {text}" for word, text in lines]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ebmkit.contracts.states import image_shape
 from ebmkit.registry.hookspecs import hookimpl
 from ebmkit.report.panels import (
     chains,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def ebmkit_report_panels(view: RunView) -> list[Panel]:
     """The built-in panels of this run."""
     panels = []
-    if images.shape(view.event):
+    if image_shape(view.event):
         panels += images.panels(view)
     if is_discrete(view):
         panels += discrete.panels(view)

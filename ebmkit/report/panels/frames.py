@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from ebmkit.contracts.states import can_be_pictured, image_shape
 from ebmkit.report.panels import images, line, plane
 from ebmkit.report.style import FAINT, SAMPLES, plain_matplotlib
 
@@ -47,6 +48,8 @@ class Frames(NamedTuple):
 
 def draw_frames(view: RunView) -> Frames | None:
     """Pictures of the samples in the run folder, or None if there are fewer than two steps or they cannot be drawn."""
+    if not can_be_pictured(view.event):
+        return None
     moments = _moments(view.folder) if view.folder else {}
     if moments and view.can_sample and view.no_samples is None:
         moments[view.step] = None  # the final samples
@@ -55,8 +58,10 @@ def draw_frames(view: RunView) -> Frames | None:
     steps = sorted(moments)
     if len(steps) > MOST:
         steps = [steps[round(i * (len(steps) - 1) / (MOST - 1))] for i in range(MOST)]
-    samples = {step: _read(moments[step], view) for step in steps}
-    if images.shape(view.event):
+    read = {step: _read(moments[step], view) for step in steps}
+    few = min(map(len, read.values()))  # the same number at all steps, so that only the samples differ
+    samples = {step: points[:few] for step, points in read.items()}
+    if image_shape(view.event):
         return _photographs(view, samples)
     if view.event == (2,):
         return _drawings(view, samples, _scatter(view))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmkit.components.metrics.neighbours import neighbours
 from ebmkit.contracts.panel import Panel
+from ebmkit.contracts.states import image_shape
 from ebmkit.report.panels.exact import exact_draws, has_exact
 from ebmkit.report.panels.states import state_panels
 from ebmkit.report.style import number, small_axes, spread
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from torch import Tensor
 
-    from ebmkit.contracts.kinds import Event
     from ebmkit.engine.run_view import RunView
 
 SIDE = 8
@@ -24,15 +24,6 @@ SIDE = 8
 POINTS = 2000
 #: Maximum number of coordinate comparisons between images: a few seconds.
 WORK = 1 << 33
-
-
-def shape(event: Event) -> tuple[int, int, int] | None:
-    """Channels, height and width, if an event can be shown as an image."""
-    if len(event) == 2 and min(event) > 1:
-        return 1, event[0], event[1]
-    if len(event) == 3 and event[0] in (1, 3):
-        return event[0], event[1], event[2]
-    return None
 
 
 def panels(view: RunView) -> list[Panel]:
@@ -118,7 +109,7 @@ def draw_neighbours(axes: Any, view: RunView) -> str:
 
 def label_tiles(axes: Any, view: RunView, columns: Sequence[str], rows: Sequence[str] = ()) -> None:
     """Labels below the columns of tiles, and next to their rows."""
-    form = shape(view.event)
+    form = image_shape(view.event)
     assert form is not None
     _, height, width = form
     across = [(width + 1) * (k + 0.5) - 1 for k in range(len(columns))]
@@ -143,7 +134,7 @@ def tiles(view: RunView, images: Tensor, low: float, high: float, columns: int =
     pixel is not a number."""
     import torch
 
-    form = shape(view.event)
+    form = image_shape(view.event)
     assert form is not None
     channels, height, width = form
     columns = min(columns, len(images))

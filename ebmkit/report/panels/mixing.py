@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.panel import Panel
+from ebmkit.contracts.states import image_shape
 from ebmkit.diagnostics.ranks import normal_scores
 from ebmkit.engine.mixing import RHAT, Mixing, coordinate
-from ebmkit.report.panels import images
 from ebmkit.report.panels.coordinates import is_discrete, quantities
 from ebmkit.report.style import BAD, CHAINS, ENERGY, FAINT, INK, SAMPLES, corner, number, small_axes
 
@@ -25,7 +25,7 @@ def panels(view: RunView) -> list[Panel]:
     if found is None or bool(found.coordinates.ess_bulk.isnan().all()):
         return []
     panels = [Panel("mixing", "R-hat and effective draws", draw_figures, wide=True)]
-    if images.shape(view.event):
+    if image_shape(view.event):
         panels.append(Panel("mixing-map", "R-hat and effective draws by pixel", draw_map, wide=True))
     even = not is_discrete(view) or found.still.numel() > BINS  # few units have few distinct means and ranks
     if found.chains > 1 and found.draws >= 2 * BINS and even:
@@ -47,7 +47,7 @@ def draw_map(axes: Any, view: RunView) -> str:
     from matplotlib.colors import LinearSegmentedColormap
 
     found = view.mixing
-    form = images.shape(view.event)
+    form = image_shape(view.event)
     assert found is not None
     assert form is not None
     bulk = found.coordinates.ess_bulk.reshape(form)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.components.metrics.inpainting import Inpainting
 from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.question import Question
+from ebmkit.contracts.states import image_shape
 from ebmkit.maths.process import least_noise, level_of, most_noise, range_of, signal_and_noise, some_levels
 from ebmkit.report.panels import images, line, plane
 from ebmkit.report.panels.potential import SIGMA, at_least_noise, has_potential, named
@@ -45,10 +46,10 @@ def panels(view: RunView) -> list[Panel]:
     if view.event == (1,):
         found.append(Panel("scores", "Scores", draw_scores, wide=True))
     if view.can_sample and view.plan.chain_sampler and view.plan.chain_sampler.traits().from_noise:
-        if images.shape(view.event) or len(view.event) == 1:
+        if image_shape(view.event) or len(view.event) == 1:
             found.append(Panel("way", "From noise to samples", draw_trajectory, wide=True))
         if (
-            images.shape(view.event)
+            image_shape(view.event)
             and view.data("test") is not None
             and not _inpainting(view).refusal(Question(view.event, model))
         ):
@@ -154,7 +155,7 @@ def draw_schedule(axes: Any, view: RunView) -> str:
 def draw_trajectory(axes: Any, view: RunView) -> str:
     """The same chains at some moments of their path."""
     schedule = _schedule(view)
-    form = images.shape(view.event)
+    form = image_shape(view.event)
     with view.drawing_from("report/way"):
         moments = view.trajectory(IMAGES if form else POINTS, MOMENTS, view.rng)
     words = _draw_strips(axes, view, moments) if form else _draw_clouds(axes, view, moments)

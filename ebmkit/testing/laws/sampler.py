@@ -75,6 +75,20 @@ def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
     require(not lacking, f"`traces` names {lacking}, which its steps do not report")
 
 
+def evaluates_no_more_than_announced(sampler: Sampler, case: Case) -> None:
+    """A chain evaluates the model at most `evaluations` times per step, and twice more at its ends."""
+    module, x = _setting(sampler, case)
+    short, traits = _short(sampler), sampler.traits()
+    with frozen(module) as energy:
+        state = short.init(energy, x, generator(2))
+        for _ in range(short.steps):
+            state, _ = short.step(energy, state, generator(3))
+        found = energy.evaluations
+    most = short.steps * traits.evaluations * (x[0].numel() if traits.by_unit else 1) + 2
+    words = f"the model {found} times in {short.steps} steps, but `evaluations` of its traits allows {most}"
+    require(found <= most, f"it evaluates {words}")
+
+
 def is_deterministic(sampler: Sampler, case: Case) -> None:
     """The same generator gives the same chains to the last bit."""
     module, x = _setting(sampler, case)
@@ -244,6 +258,7 @@ def runs_on_the_device(sampler: Sampler, case: Case) -> None:
 LAWS: tuple[Law, ...] = (
     keeps_shape_and_dtype,
     reports_what_a_step_saw,
+    evaluates_no_more_than_announced,
     is_deterministic,
     uses_no_global_randomness,
     leaves_its_start_alone,

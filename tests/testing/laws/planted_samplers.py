@@ -160,7 +160,17 @@ class RemembersElsewhere(Drift):
         return 0.02 if next(self.turns) % 3 == 0 else 0.01
 
 
+@component("evaluates_more")
+class EvaluatesMore(Drift):
+    """Two evaluations in a step, one of them for nothing."""
+
+    def step(self, energy, state, rng):
+        energy(state.x)
+        return super().step(energy, state, rng)
+
+
 PLANTED = [
+    (laws.evaluates_no_more_than_announced, EvaluatesMore()),
     (laws.keeps_shape_and_dtype, Single()),
     (laws.reports_what_a_step_saw, Summary()),
     (laws.reports_what_a_step_saw, Unannounced()),
