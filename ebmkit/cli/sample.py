@@ -177,8 +177,7 @@ def _write(
             _keep(view, x, f"{len(x):,} denoised states", out, plot, partial(_pairs, view, noisy, None, x), say)
             return
         given = Condition(asked.label)
-        # Long chains that nothing changes are not run again.
-        as_kept = bool(plan.spec.chains) and (count, seed, experiment, asked.label) == (None,) * 4
+        changed = [count, seed, experiment, asked.label] != [None] * 4
         if asked.inpaint:
             with _blaming("--inpaint"):
                 given = read_condition(asked.inpaint, plan, asked.label)
@@ -187,7 +186,7 @@ def _write(
         count = count or plan.spec.samples
         view = view_of(plan, folder, samples=count, seed=seed, condition=given, experiment=experiment, say=tell)
         check_label(view, asked.label)
-        if folder and as_kept:
+        if folder and plan.spec.chains and not changed:  # long chains are not run again
             give_kept_samples(view, folder)
         x = view.samples(1 if out.suffix in CHAINS else count)  # chains are written as they are
         known, mask = given.known, given.mask
