@@ -181,9 +181,7 @@ def _write(
         if asked.inpaint:
             with _blaming("--inpaint"):
                 given = read_condition(asked.inpaint, plan, asked.label)
-        if given.known is not None:
-            count = count or len(given.known)
-        count = count or plan.spec.samples
+        count = count or (plan.spec.samples if given.known is None else len(given.known))
         view = view_of(plan, folder, samples=count, seed=seed, condition=given, experiment=experiment, say=tell)
         check_label(view, asked.label)
         if folder and plan.spec.chains and not changed:  # long chains are not run again

@@ -14,7 +14,7 @@ from ebmkit.contracts.modules.starts import Starts
 from ebmkit.contracts.setting import Setting
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.ema import RunningMean
-from ebmkit.engine.parts import Parts
+from ebmkit.engine.parts import Parts, weight_scale
 from ebmkit.engine.points import check_files, load
 from ebmkit.engine.process import find_device, fitting_precision, insist_on_determinism, seeded, set_threads
 from ebmkit.engine.rng import Streams
@@ -56,7 +56,8 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     _check_finite(plan, model, extras)
     if spec.compile:
         _compile(model, mean, extras)
-    return Parts(device, dtype, threads, model, starts, train.x, test.x, train.y, test.y, extras, optimizers, mean)
+    points = (train.x, test.x, train.y, test.y)
+    return Parts(device, dtype, threads, model, starts, *points, extras, optimizers, mean, weight_scale(model))
 
 
 # Built on the CPU in float32, then moved: the initial weights depend neither on the device nor on the precision.

@@ -29,6 +29,8 @@ class Parts:
     #: One per stage of training.
     optimizers: tuple[torch.optim.Optimizer, ...] = ()
     mean: RunningMean | None = None
+    #: The root mean square of the weights of the model before training.
+    initial_scale: float = 0.0
 
     @property
     def evaluated(self) -> nn.Module:
@@ -39,3 +41,15 @@ class Parts:
     def parameter_count(self) -> int:
         """The number of parameters of the model, trained or not."""
         return sum(parameter.numel() for parameter in self.model.parameters())
+
+
+def weight_scale(model: nn.Module) -> float:
+    """The root mean square of all weights; 0 if there are none, infinity or NaN if one is not finite."""
+    count, squares = 0, 0.0
+    for parameter in model.parameters():
+        count += parameter.numel()
+        weight = parameter.detach().float()
+        largest = float(weight.abs().max()) if weight.numel() else 0.0
+        # Relative to the largest, because squares of large weights exceed the range of float32.
+        squares += (largest * float(torch.linalg.vector_norm(weight / largest))) ** 2 if largest else 0.0
+    return (squares / count) ** 0.5 if count else 0.0

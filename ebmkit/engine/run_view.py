@@ -7,7 +7,6 @@ import dataclasses
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -25,6 +24,7 @@ from ebmkit.engine.mixing import Mixing, mixing
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.sample_drawing import ChainsOnDisk, Drawn, SampleDrawing
+from ebmkit.engine.statistic import Statistic
 from ebmkit.engine.telling.divergence import explain
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.plan import Plan
@@ -254,5 +254,9 @@ def assemble(
     lag: int = 0,
 ) -> RunView:
     """A view of newly built parts, with an empty history; `write` receives what is recorded."""
-    history = History(plan.spec.steps, write, partial(explain, plan, parts), lag=lag)
+
+    def why(statistic: Statistic, value: float, step: int) -> EbmkitError:
+        return explain(plan, parts, history.values("gradient_norm"), statistic, value, step)
+
+    history = History(plan.spec.steps, write, why, lag=lag)
     return RunView(plan, parts, streams or Streams(plan.spec.seed, parts.device), history, folder)

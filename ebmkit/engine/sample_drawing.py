@@ -17,8 +17,9 @@ from ebmkit.engine.chain_starts import ChainStarts
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.evaluated import Evaluated
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.telling.error_site import ErrorSite, label_at
-from ebmkit.errors.running import Diverged
+from ebmkit.engine.statistic import Statistic, Turn
+from ebmkit.engine.telling.divergence import diverged
+from ebmkit.engine.telling.error_site import ErrorSite
 
 
 class ChainsOnDisk(Protocol):
@@ -87,11 +88,8 @@ class SampleDrawing:
             )
         wrong, detail = _wrong(drawn)
         if wrong:
-            raise Diverged(
-                f"{label_at(self.plan, path)}: {wrong}{when}{detail}",
-                self.plan.place(path),
-                help="use a smaller step_size, or a model with a confining energy",
-            )
+            samples = Statistic("samples", path, Turn.CHAIN)
+            raise diverged(self.plan, self.parts, samples, f"{wrong}{when}{detail}")
         return drawn
 
     def length(self, n: int) -> int:

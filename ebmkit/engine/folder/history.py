@@ -78,6 +78,11 @@ class History:
         """The last value of a series."""
         return self.series[name][-1][1] if name in self.series else None
 
+    def values(self, name: str) -> list[float]:
+        """All values of a statistic: means over windows of steps, then those of the current window."""
+        recorded = [value for _, value in self.series.get(name, ())]
+        return recorded + [values[name] for _, values in self._collected if name in values]
+
     def state(self) -> dict[str, Any]:
         """The whole history, for JSON."""
         self.collect()
