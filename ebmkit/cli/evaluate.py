@@ -46,6 +46,7 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
     from ebmkit.engine.expectations import unmet
     from ebmkit.engine.sampling import view_of
     from ebmkit.engine.signals import Signals
+    from ebmkit.engine.telling.chain_words import chain_words
 
     with Signals():
         view = view_of(plan, run, seed=seed, say=partial(click.echo, err=True))
@@ -53,8 +54,8 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
         measured = Evaluation(view).measure(plan.spec.evaluate, at_least=least)
     if as_json:
         failed = [failure.plain() for failure in measured.failed]
-        found = {"folder": str(run), "step": view.step, "results": measured.results, "failed": failed}
-        click.echo(json.dumps(found))
+        found = {"results": measured.results, "failed": failed, "samples": chain_words(plan.spec)}
+        click.echo(json.dumps({"folder": str(run), "step": view.step, **found}))
     else:
         shown = {name: f"{value:.6g}" for name, value in measured.results.items()}
         for failure in measured.failed:

@@ -7,22 +7,17 @@ import copy
 import torch
 from torch import Generator, Tensor
 
-from ebmkit.contracts.modules.starts import Starts
 from ebmkit.engine.evaluated import Evaluated
 from ebmkit.engine.telling.error_site import label_at
 from ebmkit.errors.running import Diverged
 
 
 class ChainStarts:
-    """A copy of the starts of a run, so that sampling does not change the run.
-
-    The sampler of the spec starts at its `init`. The sampler of an objective is tuned to continue the chains of
-    training, from a replay buffer for example, and so uses the starts of the objective.
-    """
+    """A copy of the starts at the spec's `init`, so that sampling does not change the run."""
 
     def __init__(self, evaluated: Evaluated) -> None:
         self.evaluated, self.parts, self.plan = evaluated, evaluated.parts, evaluated.plan
-        self._starts = copy.deepcopy(self._found())
+        self._starts = copy.deepcopy(self.parts.starts.follow(self.parts.extras))
         #: The number of chains per block.
         self.rows = min(evaluated.rows, self._starts.capacity or evaluated.rows)
 
@@ -41,13 +36,6 @@ class ChainStarts:
                 help="choose an init that starts chains where the model has probability mass",
             )
         return x
-
-    def _found(self) -> Starts:
-        if self.plan.spec.sampler is None and self.parts.extras is not None:
-            for module in self.parts.extras.modules():
-                if isinstance(module, Starts):
-                    return module
-        return self.parts.starts
 
     def _like(self, n: int, rng: Generator) -> Tensor:
         """Random training points: they give shape, device and dtype, and some starts use the points themselves."""

@@ -13,6 +13,7 @@ from ebmkit.contracts.kinds import Event
 from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 from ebmkit.diagnostics.rhat import rhat
+from ebmkit.engine.telling.chain_words import begun
 
 if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
@@ -92,7 +93,8 @@ def verdict(view: RunView) -> str:
     if view.draws and "step_size" in view.draws.tuning:
         words.append(f"step size {float(view.draws.tuning['step_size']):.3g} found by warm-up")
     if words and not found and sampler:
-        ends = f"each sample is the last state of a separate chain of {sampler.steps:,} steps"
+        length = f"{sampler.steps:,} steps {begun(view.plan.spec)}"
+        ends = f"each sample is the last state of a separate chain of {length}"
         words.insert(0, f"{ends}; set 'chains:' to get R-hat and ESS")
     return "; ".join(words)
 

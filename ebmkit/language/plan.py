@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Plan:
     #: The plugins that the spec names, and pluggy's manager of the hooks of these and of ebmkit itself.
     plugins: tuple[LoadedPlugin, ...]
     manager: pluggy.PluginManager
+    #: The sections that are not written but follow from others, and the paths of these.
+    follows: dict[str, Path] = field(default_factory=dict)
 
     @property
     def hooks(self) -> pluggy.HookRelay:
@@ -40,7 +42,9 @@ class Plan:
         return self.manager.hook
 
     def place(self, path: Path) -> Place:
-        """The place of the value at `path`; for a default, that of the nearest enclosing value."""
+        """The place of the value at `path`; for a default, that of the nearest enclosing value, or of its reason."""
+        if path and path[0] in self.follows:
+            path = (*self.follows[str(path[0])], *path[1:])
         return self.tree.follow(path).head
 
     def name_at(self, path: Path) -> str:

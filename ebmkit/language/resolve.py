@@ -15,6 +15,7 @@ from ebmkit.errors.base import MOST, Mistakes
 from ebmkit.errors.source import Path, Place
 from ebmkit.language.check import Checked
 from ebmkit.language.fit import event_of, misfits
+from ebmkit.language.judging import with_judging_chains
 from ebmkit.language.metric_samples import bounded
 from ebmkit.language.plan import Plan
 from ebmkit.registry.registry import Registry
@@ -30,8 +31,10 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
         raise Mistakes(mistakes)
     event = event_of(checked)
     assert event is not None  # a model without a known shape was refused above
-    filled = _Filled(checked, registry)
-    filled.origins |= dict.fromkeys(from_spec, "'samples' of the spec")
+    written = checked.tree.find(("init",)) is not None
+    judging = with_judging_chains(checked.spec, init_is_written=written)
+    checked = dataclasses.replace(checked, spec=judging.spec)
+    filled = _Filled(checked, registry, judging.reasons | dict.fromkeys(from_spec, "'samples' of the spec"))
     return Plan(
         spec=checked.spec,
         event=event,
@@ -41,15 +44,17 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
         tree=checked.tree,
         plugins=tuple(registry.plugins.loaded.values()),
         manager=registry.plugins.manager,
+        follows=judging.follows,
     )
 
 
 class _Filled:
     """The spec with every default written out, and the origin of each value."""
 
-    def __init__(self, checked: Checked, registry: Registry) -> None:
+    def __init__(self, checked: Checked, registry: Registry, reasons: dict[Path, str]) -> None:
         self.source = checked.tree
         self.registry = registry
+        self.reasons = reasons
         self.origins: dict[Path, Place | str] = {}
         self.tree: dict[str, Any] = self.fill(checked.spec, (), "default")
         for name in ("plugins", "parts"):
@@ -59,6 +64,7 @@ class _Filled:
             self.tree["parts"][name] = self.fill(part, ("parts", name), "default")
 
     def fill(self, value: Any, path: Path, default: str) -> Any:
+        default = self.reasons.get(path, default)
         written = self.source.find(path)
         if written and isinstance(written.value, str) and written.value.startswith("$") and path:
             return self.leaf(written.value, path, default)  # a shared object is filled once, under `parts:`
@@ -68,7 +74,8 @@ class _Filled:
             if isinstance(component, Component):
                 name = self.registry.name_of(type(component))
                 filled["use"] = self.leaf(name, (*path, "use"), default)
-                default = f"default of {component.component_kind} '{name}'"
+                if path not in self.reasons:
+                    default = f"default of {component.component_kind} '{name}'"
             for field in dataclasses.fields(value):
                 filled[field.name] = self.fill(getattr(value, field.name), (*path, field.name), default)
             return filled

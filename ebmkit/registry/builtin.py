@@ -44,7 +44,7 @@ COMPONENTS = {
         "annealed_langevin exact gibbs gibbs_with_gradients hmc langevin mala metropolis nuts parallel_tempering "
         "predictor_corrector probability_flow_ode reverse_sde underdamped_langevin",
     ),
-    "init": ("inits", "data noise persistent replay"),
+    "init": ("inits", "data noise persistent replay training"),
     "noise": ("noise", "conditional_gaussian flow gaussian gaussian_mixture generator parzen snapshot uniform"),
     "schedule": ("schedules", "constant cosine geometric linear ve vp"),
     "bregman": ("bregman", "exponential hellinger itakura_saito kl least_squares logistic power"),

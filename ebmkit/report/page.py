@@ -16,6 +16,7 @@ from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.version import __version__
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
+from ebmkit.engine.telling.chain_words import chain_words
 from ebmkit.engine.telling.meanings import meanings
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
@@ -96,6 +97,7 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
         failed=_failed(summary),
         warnings=_of(list, summary.get("warnings")),
         results=_results(view, summary),
+        samples=chain_words(view.plan.spec),
         squares=squares,
         film=film,
         wides=[_figure(panel, view, number) for number, panel in enumerate(_some(panels, wide=True), first_wide)],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ebmkit.engine.telling.chain_words import begun
+
 if TYPE_CHECKING:
     from ebmkit.contracts.kinds import Sampler
     from ebmkit.engine.run_view import RunView
@@ -22,11 +24,12 @@ def recipe(view: RunView) -> list[str]:
 
 
 def _length(view: RunView, sampler: Sampler) -> str:
-    chains = view.plan.spec.chains
-    if chains is None or view.draws is None:
-        return _steps(sampler.steps)
+    spec = view.plan.spec
+    if spec.chains is None or view.draws is None:
+        return f"{_steps(sampler.steps)} {begun(spec)}"
     count, draws = view.draws.x.shape[:2]
-    return f"{count:,} chain{'' if count == 1 else 's'} of {_steps(chains.length(sampler, count * draws))}"
+    length = _steps(spec.chains.length(sampler, count * draws))
+    return f"{count:,} chain{'' if count == 1 else 's'} of {length} {begun(spec)}"
 
 
 def _steps(count: int) -> str:

@@ -43,6 +43,9 @@ class Persistent(Init):
     def capacity(self) -> int:
         return self.chains
 
+    def first(self) -> Init:
+        return self.start
+
     def build(self, event: Event) -> PersistentStarts:
         from ebmkit.components.inits.nets.persistent import PersistentStarts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Le
@@ -44,6 +45,12 @@ class Replay(Init):
 
     def capacity(self) -> int:
         return self.size
+
+    def lifetime(self) -> float:
+        return 1 / self.rejuvenation if self.rejuvenation else math.inf
+
+    def first(self) -> Init:
+        return self.restart
 
     def build(self, event: Event) -> ReplayStarts:
         from ebmkit.components.inits.nets.replay import ReplayStarts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,6 +23,17 @@ class Init(Builder, ABC):
     def capacity(self) -> int | None:
         """The maximum number of simultaneous chains, or None for any number."""
         return None
+
+    def lifetime(self) -> float:
+        """The mean number of draws in which a chain is continued before it is restarted: 1 if chains are not kept.
+
+        Infinite by default if there is a fixed number of chains. A buffer that restarts chains overrides it.
+        """
+        return 1.0 if self.capacity() is None else math.inf
+
+    def first(self) -> Init:
+        """Where new chains start: here, or for an init that keeps chains, at another one."""
+        return self
 
     def builds(self) -> type:
         from ebmkit.contracts.modules.starts import Starts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from ebmkit.contracts.modules.live import LiveModule
 from ebmkit.contracts.setting import Setting
@@ -28,6 +28,10 @@ class Starts(LiveModule):
     def prepare(self, setting: Setting) -> None:
         """Set the space of states. Starts inside these are prepared too."""
         self.space = setting.space
+
+    def follow(self, extras: nn.Module | None) -> Starts:
+        """The starts from which samples are drawn: these, or others among the modules of the objective."""
+        return self
 
     def keep(self, x: Tensor) -> None:
         """Store the end points of the chains drawn last. The default does nothing."""

@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from ebmkit.engine.failure import Failure
 from ebmkit.engine.folder.run_format import FORMAT, refuse_other_format, summary_bytes
+from ebmkit.engine.telling.chain_words import chain_words
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.language.plan import Plan, resolved_yaml
@@ -174,6 +175,7 @@ class Record:
             "steps": self.plan.spec.steps,
             "started": self.sessions[0].started,
             "seconds": round(self.seconds, 3),
+            "samples": chain_words(self.plan.spec),
             "results": self.results,
             "failed": [failure.plain() for failure in self.failed],
             "unmet": [claim.message for claim in self.unmet],

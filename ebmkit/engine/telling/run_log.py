@@ -14,6 +14,7 @@ from ebmkit.engine.folder.history import History
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.previews import plan_previews
+from ebmkit.engine.telling.chain_words import chain_words, count
 from ebmkit.engine.telling.progress import Progress
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import range_of
@@ -144,37 +145,27 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         shape = " x ".join(map(str, plan.event))
         sizes = f"{len(parts.train):,} training and {len(parts.test):,} held-out points of shape {shape}"
         lines.append(("data", f"{spec.data.component_name}: {sizes}"))
-    lines.append(("model", f"{spec.model.component_name}: {_count(parts.parameter_count, 'parameter')}"))
+    lines.append(("model", f"{spec.model.component_name}: {count(parts.parameter_count, 'parameter')}"))
     if "score" in spec.model.traits().offers:
         schedule = cast("Scores", parts.model).schedule
         most, least = range_of(schedule)
-        count = f" in {_count(schedule.count, 'level')}" if schedule.conditioning == "sigma" else ""
-        lines.append(("noise", f"{schedule.component_name}: {most:.4g} to {least:.4g}{count}"))
+        levels = f" in {count(schedule.count, 'level')}" if schedule.conditioning == "sigma" else ""
+        lines.append(("noise", f"{schedule.component_name}: {most:.4g} to {least:.4g}{levels}"))
     if spec.objective and spec.stages:
         own = sum(p.numel() for p in parts.extras.parameters() if p.requires_grad) if parts.extras else 0
-        extra = f": {_count(own, 'additional parameter')}" if own else ""
+        extra = f": {count(own, 'additional parameter')}" if own else ""
         lines.append(("objective", spec.objective.component_name + extra))
     for stage in spec.stages:
         size = min(stage.batch_size, len(parts.train) if parts.train is not None else stage.batch_size)
-        batches = f"{_count(stage.steps, 'step')} of {_count(size, 'point')}"
+        batches = f"{count(stage.steps, 'step')} of {count(size, 'point')}"
         batches += ", which is all the data" if size < stage.batch_size else ""
         lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
-    if sampler := plan.chain_sampler:
-        if spec.chains:
-            kept = f"{_count(spec.chains.draws(spec.samples), 'state')} kept"
-            length = _count(spec.chains.length(sampler, spec.samples), "step")
-            chains = f"{_count(spec.chains.count, 'chain')} of {length}, {kept} of each"
-        else:
-            chains = f"{_count(spec.samples, 'chain')} of {_count(sampler.steps, 'step')}"
-        lines.append(("sampler", f"{sampler.component_name}: {chains}"))
+    if words := chain_words(spec):
+        lines.append(("sampler", words))
     if parts.train is not None:
         previews = plan_previews(plan, len(parts.train))
-        sets = f"{_count(len(previews.steps), 'set')} of {_count(previews.samples, 'sample')} during training"
+        sets = f"{count(len(previews.steps), 'set')} of {count(previews.samples, 'sample')} during training"
         if words := sets if previews.steps else previews.reason and f"none: {previews.reason}":
             lines.append(("previews", words))
-    lines.append(("device", f"{parts.device}, {spec.dtype}, {_count(parts.threads, 'thread')}, seed {spec.seed}"))
+    lines.append(("device", f"{parts.device}, {spec.dtype}, {count(parts.threads, 'thread')}, seed {spec.seed}"))
     return [f"{word:<10} {text}" for word, text in lines]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")

@@ -7,6 +7,7 @@ import copy
 import torch
 from torch import Tensor
 
+from ebmkit.components.inits.replay import Replay
 from ebmkit.contracts.kinds import Init
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.testing.case import Case
@@ -16,16 +17,20 @@ from ebmkit.testing.oracles import generator
 from ebmkit.testing.partner import default_dtype, seeded
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unmoved
 
+#: Rows of a batch.
+CHAINS = 7
+
 
 def _starts(init: Init, case: Case, dtype: torch.dtype = torch.float64, seed: int = 0) -> Starts:
     with seeded(seed), default_dtype(dtype):
-        return init.build(case.event).to(dtype)
+        objective = Replay(size=CHAINS).build(case.event)  # an init may continue the chains of an objective
+        return init.build(case.event).follow(objective).to(dtype)
 
 
 def _batch(init: Init, case: Case, dtype: torch.dtype = torch.float64, *, full: bool = False) -> Tensor:
     """A data batch of seven rows, or of the maximum number of chains."""
-    most = init.capacity() or 7
-    return torch.randn(most if full else min(7, most), *case.event, generator=generator(1), dtype=dtype)
+    most = init.capacity() or CHAINS
+    return torch.randn(most if full else min(CHAINS, most), *case.event, generator=generator(1), dtype=dtype)
 
 
 def _ended(x: Tensor) -> Tensor:

@@ -1,0 +1,77 @@
+"""The chains that judge a model, if its spec has no `sampler:`. They are written out in the resolved spec.
+
+The objective's own sampler is used, but its chains do not continue those of training: these may be good because they
+have seen the data for long, or because they are restarted where the model is wrong. Chains that judge start where the
+objective starts new chains, from noise by default, and are as long as a chain of training lives on average.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+from ebmkit.components.inits.noise import NoiseStart
+from ebmkit.components.inits.training import TrainingStart
+from ebmkit.contracts.kinds import Init, Sampler
+from ebmkit.contracts.training_chains import training_init
+from ebmkit.errors.source import Path
+from ebmkit.language.sections import Spec
+
+#: The longest chain that is chosen here; chains of training may live forever.
+LONGEST = 1000
+
+
+class Judging(NamedTuple):
+    """A spec with its chains written out."""
+
+    spec: Spec
+    #: The sections that were not written, and the paths of what they follow from.
+    follows: dict[str, Path]
+    #: Why they have these values, by path.
+    reasons: dict[Path, str]
+
+
+def with_judging_chains(spec: Spec, *, init_is_written: bool) -> Judging:
+    """The spec with `sampler` and `init` filled in, if it has none but an objective with a sampler."""
+    sampler, objective = spec.chain_sampler, spec.objective
+    if spec.sampler is not None or sampler is None or objective is None:
+        return Judging(spec, {}, {})
+    name = objective.component_name
+    found = training_init(objective)
+    path, of_training = found or (("objective",), NoiseStart())
+    first, lifetime = of_training.first(), of_training.lifetime()
+    same_start = found is not None and not first.needs_data
+    if not same_start:  # chains that start at data are never far from them, whatever the model
+        first, lifetime = NoiseStart(), math.inf
+
+    follows: dict[str, Path] = {"sampler": spec.chain_sampler_path}
+    reasons: dict[Path, str] = {("sampler",): f"that of objective '{name}'"}
+    judge: Any = copy.deepcopy(sampler)  # every component is a dataclass
+    init = spec.init
+    if not sampler.traits().from_noise:
+        if not init_is_written:
+            init, follows["init"] = copy.deepcopy(first), path
+            reasons["init",] = f"where objective '{name}' starts new chains" if same_start else "default"
+        steps = _steps(sampler, lifetime, init)
+        if steps > sampler.steps:
+            judge = dataclasses.replace(judge, steps=steps)
+            lives = _lives(sampler.steps, lifetime) if same_start else f"starts no chains from noise: {LONGEST} steps"
+            reasons["sampler", "steps"] = f"objective '{name}' {lives}"
+    return Judging(dataclasses.replace(spec, sampler=judge, init=init), follows, reasons)
+
+
+def _steps(sampler: Sampler, lifetime: float, init: Init) -> int:
+    """The number of steps of a chain that judges; that of the sampler if it is fixed, or if chains are continued."""
+    component: Any = sampler
+    fixed = "steps" not in {field.name for field in dataclasses.fields(component)}
+    if fixed or isinstance(init, TrainingStart):
+        return sampler.steps
+    return round(min(sampler.steps * lifetime, LONGEST))
+
+
+def _lives(steps: int, lifetime: float) -> str:
+    often = f"{lifetime:g} times on average" if math.isfinite(lifetime) else "without end"
+    at_most = f", at most {LONGEST}" if steps * lifetime > LONGEST else ""
+    return f"continues its chains of {steps} steps {often}{at_most}"
