@@ -142,7 +142,7 @@ def test_chains_that_keep_their_ends_are_judged_by_their_rates_and_training_is_n
     plan = load_spec({**SPEC, "chains": None, "samples": 10})
     traces = {"acceptance": torch.full((1000,), 0.01), "divergence": torch.tensor([0.0, 0.5])}
     view = SimpleNamespace(plan=plan, draws=None, traces=traces, mixing=None)
-    assert "each sample is the last state of a separate chain of 1,000 steps; set 'chains:'" in verdict(view)
+    assert "each sample is the last state of a separate chain of 1,000 steps from noise; set 'chains:'" in verdict(view)
     assert "25.00% of the steps diverged; acceptance 0.01" in verdict(view)
     assert len(findings(view)) == 2
     trained = SimpleNamespace(**vars(plan.spec) | {"stages": (1,)})

@@ -112,7 +112,7 @@ def test_the_samples_of_a_finished_run_can_be_drawn_again(finished):
     assert math.prod(other.shape) == 120
 
 
-def test_an_objectives_chains_go_on_from_its_buffer_and_looking_changes_nothing(small, plan_of, tmp_path, undrawn):
+def test_chains_go_on_from_the_buffer_if_asked_and_looking_changes_nothing(small, plan_of, tmp_path, undrawn):
     from safetensors.torch import load_file
 
     from ebmkit import run
@@ -121,7 +121,7 @@ def test_an_objectives_chains_go_on_from_its_buffer_and_looking_changes_nothing(
     # A chain of tiny steps stays where it begins: the samples show where that was.
     sampler = {"use": "langevin", "steps": 1, "step_size": 1e-9}
     init = {"use": "replay", "size": 40, "rejuvenation": 0.0}
-    small["objective"] = {"use": "mle", "sampler": sampler, "init": init}
+    small |= {"objective": {"use": "mle", "sampler": sampler, "init": init}, "init": "training"}
     small["evaluate"] = [{"use": "mmd", "samples": 50, "every": 5}]
     record = run(plan_of(small), runs_dir=tmp_path)
     kept = load_file(record.folder / "samples" / "samples.safetensors")["x"]

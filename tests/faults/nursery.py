@@ -116,10 +116,10 @@ def be(arguments: Sequence[str], *, draw: bool) -> None:
     status = 1
     try:
         if not draw:
-            import ebmkit.report.drawing as drawing
+            from ebmkit.report import page, summary
 
-            drawing.draw_summary = lambda view: b"a picture"
-            drawing.write_report = lambda *content: "a report"
+            summary.draw_summary = lambda *content: b"a picture"
+            page.write_report = lambda *content: "a report"
         sys.argv = ["ebmkit", *arguments]
         from ebmkit.cli import main as command
 

@@ -82,12 +82,11 @@ def heard(name: str) -> list[str]:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> dict[str, Any]:
     """What a run leaves to which nobody listens, and what a calm listener hears."""
-    from ebmkit.report import drawing
 
     folder = tmp_path_factory.mktemp("alone")
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr(drawing, "draw_summary", lambda view: b"a picture")
-        patches.setattr(drawing, "write_report", lambda *content: "a report")
+        patches.setattr("ebmkit.report.summary.draw_summary", lambda *content: b"a picture")
+        patches.setattr("ebmkit.report.page.write_report", lambda *content: "a report")
         left = weights(run(load_spec(SHORT), runs_dir=folder))
         run(load_spec(SHORT, plugins=[plugin(folder, "calm", CALM)]), runs_dir=folder)
     return {"weights": left, "heard": heard("calm")}

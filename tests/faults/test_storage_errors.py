@@ -52,11 +52,10 @@ class Undisturbed:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> Iterator[Undisturbed]:
-    from ebmkit.report import drawing
 
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr(drawing, "draw_summary", lambda view: b"a picture")
-        patches.setattr(drawing, "write_report", lambda *content: "a report")
+        patches.setattr("ebmkit.report.summary.draw_summary", lambda *content: b"a picture")
+        patches.setattr("ebmkit.report.page.write_report", lambda *content: "a report")
         plan, runs = load_spec(SHORT), tmp_path_factory.mktemp("undisturbed")
         with Refusals(runs) as refusals:
             record = run(plan, runs_dir=runs)

@@ -89,7 +89,9 @@ LANGEVIN = {"use": "langevin", "steps": 2}
     ids=["another name", "of the spec", "the usual name", "no parameter", "shared"],
 )
 def test_the_path_of_the_sampler(changes, path, plan_of):
-    assert plan_of(**changes).spec.chain_sampler_path == path
+    plan = plan_of(**changes)
+    assert plan.follows.get("sampler", ("sampler",)) == path
+    assert plan.place(("sampler",)) == plan.place(path)
 
 
 def test_samples_that_are_not_finite_are_reported_at_the_sampler(plan_of, tmp_path):

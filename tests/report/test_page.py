@@ -96,7 +96,7 @@ def test_it_shows_status_results_claims_provenance_spec_and_lock(page, finished)
         f"{results['mmd_floor']:.5g} ✗ unmet above 1e+09 and above -1e+09",
     ):
         assert words in text
-    assert "picture finished 1 claim unmet two_moons mlp mle, 10 steps langevin, 5 steps seed 0" in text
+    assert "picture finished 1 claim unmet two_moons mlp mle, 10 steps langevin, 5 steps from noise seed 0" in text
     for words in (summary["hash"], torch.__version__, "hidden", "default of model 'mlp'", "experiment:"):
         assert words in text, words
     assert f"ebmkit sample {finished} -n 1000 --out samples.npz" in text

@@ -177,10 +177,9 @@ def test_what_is_no_machine_is_refused(parameters, says):
 
 def test_a_spec_trains_one_by_gibbs(tmp_path, monkeypatch):
     """From independent data of a known machine, by persistent chains; the log-likelihood comes close to the truth's."""
-    from ebmkit.report import drawing
 
-    monkeypatch.setattr(drawing, "draw_summary", lambda view: b"a picture")
-    monkeypatch.setattr(drawing, "write_report", lambda *content: "a report")
+    monkeypatch.setattr("ebmkit.report.summary.draw_summary", lambda *content: b"a picture")
+    monkeypatch.setattr("ebmkit.report.page.write_report", lambda *content: "a report")
     torch.set_default_dtype(torch.float32)
     weights, biases = ((0, 1, -2), (1, 0, 0.5), (-2, 0.5, 0)), (0.5, -1, 0.5)
     truth = {"use": "boltzmann", "weights": list(map(list, weights)), "biases": list(biases)}

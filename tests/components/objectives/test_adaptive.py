@@ -34,7 +34,6 @@ from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.registry.builtin import ebmkit_components
-from ebmkit.report import drawing
 from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, generator
 from tests.drawn import resume, run
@@ -420,8 +419,8 @@ def test_in_a_run_the_copy_is_the_model_of_the_right_step(tmp_path, undrawn):
 def spectral_runs(tmp_path_factory):
     """One that was not disturbed, and one that was left behind step 5, where the copy is two steps old."""
     patch, folder = pytest.MonkeyPatch(), tmp_path_factory.mktemp("runs")
-    patch.setattr(drawing, "draw_summary", lambda view: b"a picture")
-    patch.setattr(drawing, "write_report", lambda *content: "a report")
+    patch.setattr("ebmkit.report.summary.draw_summary", lambda *content: b"a picture")
+    patch.setattr("ebmkit.report.page.write_report", lambda *content: "a report")
     whole = run(ebmkit.load_spec(SPECTRAL), runs_dir=folder / "whole").folder
     left = run(ebmkit.load_spec(SPECTRAL), runs_dir=folder / "left", limit=Limit(steps=5)).folder
     patch.undo()
