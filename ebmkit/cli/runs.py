@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ebmkit.cli.common import error_options
+from ebmkit.engine.folder.finding import find_runs
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import OtherFormat
 from ebmkit.errors.running import StorageFailed
@@ -46,7 +47,7 @@ def command(runs_dir: Path, as_json: bool) -> None:
     """List the runs in RUNS_DIR (`runs` by default), the newest last: status, steps, results, age."""
     if not runs_dir.is_dir() and runs_dir != Path(RUNS):
         raise click.UsageError(f"there is no folder {runs_dir}")
-    rows = [_row(path.parent) for path in sorted(runs_dir.glob("**/run.json"))]
+    rows = [_row(run) for run in sorted(find_runs(runs_dir))]
     rows.sort(key=lambda row: str(row["started"]))
     if as_json:
         click.echo(json.dumps(rows))

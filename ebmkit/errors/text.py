@@ -23,7 +23,7 @@ class Unreadable(TextError):
 class TooLarge(TextError):
     """The spec is too large.
 
-    A spec may have at most 256 KiB, 64 levels of nesting, and 20,000 values after its aliases are expanded. Real
+    A spec may have at most 256 KiB, 64 levels of nesting, and 10,000 values after its aliases are expanded. Real
     experiments are far below these limits, which protect your machine from malicious files. Put large tables of numbers
     in a data file.
     """

@@ -141,6 +141,8 @@ TEXTS = {
     "a long number": ("E009", HEAD + f"seed: {'1' * 100_000}\n"),
     "a long float": ("E009", HEAD + f"seed: 1e{'1' * 100_000}\n"),
     "a long row of underscores": ("E105", HEAD + f"seed: 1{'_' * 100_000}x\n"),
+    "a long line of lists": ("E105", HEAD + f"seed: [{'[1, [2]], ' * 300}{' ' * 200_000}]\n"),
+    "a long line of mappings": ("E105", HEAD + f"seed: [{'{a: 1}, ' * 300}{' ' * 200_000}]\n"),
     "a long row of signs": ("E105", HEAD + f"seed: {'1-' * 50_000}x\n"),
     "a long unknown section": ("E101", HEAD + f'? "{LONG}"\n: 1\n'),
     "a long unknown parameter": ("E103", f'ebmkit: 1\nsampler: exact\nmodel:\n  use: gaussian\n  ? "{LONG}"\n  : 1\n'),

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: Maximum number of bytes of a line.
 _LONGEST = 1 << 20
 
+#: Maximum number of columns.
+_WIDEST = 100_000
+
 
 @component("csv")
 class Csv(Data):
@@ -90,6 +93,8 @@ class Csv(Data):
         if start is None:
             return
         width = len(start[1])
+        if width > _WIDEST:
+            raise ValueError(f"has {width:,} columns, but at most {_WIDEST:,} are read; use a .npz or .npy file")
         named = not any(_number(cell) is not None for cell in start[1])
         columns = self._positions(start[1], named)
         for line, cells in lines if named else chain([start], lines):

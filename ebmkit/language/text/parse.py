@@ -32,7 +32,7 @@ from ebmkit.language.text.scalar import Scalar, plain_scalar, show
 from ebmkit.language.text.syntax import bad_syntax
 
 MAX_DEPTH = 64
-MAX_NODES = 20_000
+MAX_NODES = 10_000
 
 _COMMENT = re.compile(r"\s#.*")
 _TAG = re.compile(r"![^\s,\[\]{}]*")
@@ -266,8 +266,10 @@ class _Composer:
 
     def span(self, start: Place, end: Any) -> Place:
         """The place of a collection: from start to end if both are on one line, else the rest of its first line."""
-        line = _COMMENT.sub("", self.source.line(start.line))
-        last = end.column + 1 if end.line + 1 == start.line else len(line.rstrip()) + 1
+        if end.line + 1 == start.line:
+            last = end.column + 1
+        else:  # only then is the line looked at: one line of a hostile file may hold thousands of collections
+            last = len(_COMMENT.sub("", self.source.line(start.line)).rstrip()) + 1
         return replace(start, length=max(last - start.column, 1))
 
 

@@ -594,9 +594,12 @@ def test_a_file_of_holes_is_refused_before_its_numbers_are_read(name):
 
 
 def test_a_line_of_many_columns_takes_time_in_proportion():
-    """Comparing every column with all others takes hours for a quarter of a million."""
-    Path("data.csv").write_text("1," * 250_000 + "1\n")
-    assert Csv().event() == (250_001,)
+    """Comparing every column with all others takes minutes for a hundred thousand."""
+    Path("data.csv").write_text("1," * 99_999 + "1\n")
+    assert Csv().event() == (100_000,)
+    Path("data.csv").write_text("1," * 100_000 + "1\n")
+    with pytest.raises(ValueError, match="has 100,001 columns, but at most 100,000 are read"):
+        Csv().event()
     Path("data.csv").write_text(",".join(f"c{n}" for n in range(100_000)) + "\n" + "1," * 99_999 + "1\n")
     assert Csv(columns=tuple(f"c{n}" for n in range(0, 100_000, 10))).event() == (10_000,)
 
