@@ -365,3 +365,15 @@ def test_draws_come_from_a_chain_that_no_longer_changes():
             if step > 3 and (step - 3) % 2 == 0:
                 kept.append(state.x)
     assert torch.stack(kept, 1).equal(draws.x)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e4, -3e4], ids="{:g}".format)
+def test_the_spread_of_float32_states_far_from_the_origin(offset):
+    """Against the variances of the same rounded states, moved back in float64."""
+    rng = torch.Generator().manual_seed(0)
+    states = [(torch.randn(8, 2, generator=rng, dtype=torch.float32) + offset).float() for _ in range(200)]
+    spread = Spread.begin(states[0])
+    for x in states:
+        spread = spread.update(x)
+    exact = (torch.cat(states).double() - offset).var(0)
+    assert torch.allclose((spread.squares / (spread.seen - 1)).double(), exact, rtol=1e-5 + abs(offset) * 2.0**-24)

@@ -174,3 +174,13 @@ def test_steps_that_are_suggested_leave_wide_data_nearly_as_wide_as_they_are():
     size = found.step_size / found.sigma_min**2
     again = width_after(found.ratio, found.sigma_max, found.count, found.deviation, found.steps_per_level, size)
     assert again == pytest.approx(found.width, rel=0.01)  # but for the three digits that are printed
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, -3e4], ids="{:g}".format)
+def test_levels_do_not_depend_on_where_float32_data_are(offset):
+    """The same rounded points, at their place and moved back in float64, which is exact."""
+    xi = torch.randn(400, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
+    data = (xi + 4.0 * (torch.arange(400) % 2).unsqueeze(1)).float() + offset
+    there, here = suggest(data, image=False), suggest(data.double() - offset, image=False)
+    for name in ("sigma_max", "sigma_min", "deviation", "count", "steps_per_level", "step_size"):
+        assert getattr(there, name) == pytest.approx(getattr(here, name), rel=1e-9), name

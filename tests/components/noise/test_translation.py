@@ -66,3 +66,17 @@ def test_units_shift_the_log_density(name, scale, single):
 
 def test_no_noise_is_forgotten():
     assert {*NOISES, "snapshot"} == set(COMPONENTS["noise"][1].split())  # a snapshot has the energy of the model
+
+
+@pytest.mark.parametrize("offset", [1e4, -3e4], ids="{:g}".format)
+@pytest.mark.parametrize("name", sorted(set(NOISES) - {"conditional_gaussian"}))
+def test_samples_move_with_the_data(name, offset, single):
+    """From the same random numbers, up to the rounding of states so far from the origin."""
+    data = torch.randn(200, 2, generator=generator(0)) + offset
+    drawn = []
+    for points in (data, data - offset):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            drawn.append(NOISES[name].build((2,), points).sample(500, generator(1)).detach().double())
+    rounding = abs(offset) * 2.0**-24
+    assert torch.allclose(drawn[0] - offset, drawn[1], atol=1e-4 + 8 * rounding)
