@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ebmkit.contracts.kinds import Metric
-from ebmkit.engine.failure import Failure, Measured
+from ebmkit.engine.failure import SAMPLES, Failure, Measured
 from ebmkit.engine.previews import plan_previews
 from ebmkit.engine.run_view import RunView
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
@@ -55,7 +55,7 @@ class Evaluation:
                 view.samples(most)
             except EbmkitError as error:
                 view.refuse_samples(error)
-                failed.append(Failure("samples", (), error))
+                failed.append(Failure(SAMPLES, (), error))
         for metric in metrics:
             try:
                 results |= self._measure(metric)

@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 from ebmkit.errors.base import EbmkitError
 
+#: What failed if not a metric.
+SAMPLES = "samples"
+
 
 class Failure(NamedTuple):
     """A metric that failed, or the drawing of samples."""
 
-    #: `metric 'fid'`, or `samples`.
+    #: `metric 'fid'`, or `SAMPLES`.
     what: str
     #: The names of the values that are missing because of it.
     results: tuple[str, ...]

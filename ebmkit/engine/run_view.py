@@ -151,13 +151,13 @@ class RunView:
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
         """Energies `(B,)`, without a graph; see `Evaluated.energy`."""
-        _raise_again(self._no_weights)
-        return self._some_finite(self.evaluated.energy(x, level))
+        with self._explained():
+            return self.evaluated.energy(x, level)
 
     def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
         """`-dE/dx`, the direction in which states become more likely; see `Evaluated.score`."""
-        _raise_again(self._no_weights)
-        return self._some_finite(self.evaluated.score(x, level, labels))
+        with self._explained():
+            return self.evaluated.score(x, level, labels)
 
     def starts(self, n: int) -> Tensor:
         """`n` starting points of chains."""
@@ -209,11 +209,15 @@ class RunView:
         """The same for samples, energies and scores, if the weights are not those of a model."""
         self.no_samples = self._no_weights = why
 
-    def _some_finite(self, values: Tensor) -> Tensor:
-        """In a run that failed, weights may be finite but too large for any energy to be finite."""
-        if self.no_samples is not None and not bool(values.isfinite().any()):
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """In a run that failed, its error says why there is no energy: weights may be finite, but too large for one."""
+        _raise_again(self._no_weights)
+        try:
+            yield
+        except FloatingPointError:
             _raise_again(self.no_samples)
-        return values
+            raise
 
     @property
     def mixing(self) -> Mixing | None:

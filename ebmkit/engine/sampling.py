@@ -16,6 +16,7 @@ from ebmkit.components.trackers.jsonl import read_records
 from ebmkit.contracts.draws import Draws, under
 from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
+from ebmkit.engine.failure import SAMPLES
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.chain_checkpoints import CHAINS, TUNING
 from ebmkit.engine.folder.lockfile import data_files, drift
@@ -69,20 +70,26 @@ def view_of(
 def view_for_report(plan: Plan, run_folder: Path, summary: dict[str, Any], say: Callable[[str], None]) -> RunView:
     """A view with everything that the run kept. `summary` is the content of its `run.json`.
 
-    Of a run that diverged or failed these are the numbers up to its end. Its weights are lost, and an earlier
+    Of a run that diverged or failed these are the numbers up to its end. Trained weights are lost then, and an earlier
     checkpoint would not belong to the numbers, so that panels that need weights or samples say why they are empty.
+    Samples that could not be drawn are not tried again.
     """
     if summary["status"] not in ("diverged", "failed"):
         view = view_of(plan, run_folder, say=say)
         if view.step == summary["step"]:
             give_kept_samples(view, run_folder)
             view.results = summary["results"]
+        for failure in summary["failed"]:
+            if failure.get("what") == SAMPLES:
+                view.refuse_samples(Diverged(str(failure.get("reason"))))
         return view
     view = assemble(plan, build(plan), run_folder)
     records = read_records(run_folder)
     view.history.restore({"step": records[-1][0] if records else 0, "records": records, "collected": []})
     error = Diverged if summary["status"] == "diverged" else ComponentFailed
-    view.refuse_weights(error(str(summary.get("error", "the run failed"))))
+    refuse = view.refuse_weights if plan.spec.stages else view.refuse_samples
+    refuse(error(str(summary.get("error", "the run failed"))))
+    view.results = summary["results"]
     return view
 
 

@@ -112,6 +112,19 @@ def test_a_sampling_experiment_whose_chains_diverge_has_diverged_but_keeps_the_r
     assert (folder / "report.html").is_file()
 
 
+def test_samples_that_could_not_be_drawn_are_not_tried_again_for_the_report(small, plan_of, tmp_path, monkeypatch):
+    from ebmkit.engine.sample_drawing import SampleDrawing
+    from ebmkit.engine.sampling import view_for_report
+
+    small |= {"sampler": {"use": "langevin", "steps": 200, "step_size": 1e6}, "samples_every": None}
+    record = run(plan_of(small), runs_dir=tmp_path)
+    monkeypatch.setattr(SampleDrawing, "draw", lambda *_: pytest.fail("drawn again"))
+    view = view_for_report(record.plan, record.folder, read_summary(record.folder), print)
+    with pytest.raises(Diverged, match="50 of 50 samples are not finite"):
+        view.samples(5)
+    assert view.energy(view.data("test")).isfinite().all()
+
+
 def test_resuming_such_a_run_measures_again_and_trains_no_more(small, plan_of, tmp_path, monkeypatch):
     small["evaluate"] = [{"use": "mmd", "samples": 50}, "faulty.moody"]
     monkeypatch.setenv("FAULTY_MOOD", "bad")
