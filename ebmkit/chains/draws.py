@@ -10,6 +10,7 @@ from torch import Generator, Tensor
 
 from ebmkit.chains.energy import Energy
 from ebmkit.chains.leaves import Leaves, Unsaveable, paths, put_together, take_apart
+from ebmkit.chains.unseen import Unseen
 from ebmkit.chains.warmup import WarmUp
 from ebmkit.contracts.draws import Draws
 from ebmkit.contracts.kinds import Sampler, StepInfo
@@ -92,6 +93,7 @@ class LongChains:
         self._warmup = WarmUp(sampler, self.state, length.warmup) if length.warmup else None
         #: What the steps to the next draw reported.
         self._rates: dict[str, list[Tensor]] = {name: [] for name in RATES}
+        self._unseen = Unseen(x)
         self._reports_energy = False
         self._evaluations_before = energy.evaluations
         self._paths = paths(self._tree())
@@ -107,12 +109,16 @@ class LongChains:
         self.steps += 1
         if self.steps > self.length.discarded:
             self._keep(info)
-        elif self._warmup and self.steps <= self.length.warmup:
+            return
+        self._unseen.add(info)
+        if self._warmup and self.steps <= self.length.warmup:
             self.state = self._warmup.adapt(self.steps, self.state, info)
             if self.steps == self.length.warmup:
                 self.tuning = self._warmup.found(self.state)
         if self.steps == self.length.discarded:
             self._evaluations_before = self.energy.evaluations
+            if info.divergence is not None:
+                self.tuning["discarded_divergences"] = self._unseen.sums.divergence.sum()
 
     def run(self, on_step: Callable[[], None] | None = None) -> Draws:
         """All steps that are left, and the draws. `on_step` is called after every step; it may raise to stop."""
@@ -125,7 +131,7 @@ class LongChains:
     def finish(self) -> Draws:
         """The draws, when all steps are done. To be called once."""
         if self._reports_energy and self.sink.rows("energy") == self.kept - 1:
-            self.sink.add("energy", self.energy(self.state.x))
+            self.sink.add("energy", self._marked(self.energy(self.state.x)))
             self._evaluations_before += 1  # this one belongs to no step
         names = [name for name in ("energy", *RATES) if self.sink.rows(name) == self.kept]
         seen = {name: self.sink.column(name) for name in names}
@@ -138,10 +144,12 @@ class LongChains:
 
     def _keep(self, info: StepInfo) -> None:
         """After a step to a draw."""
-        if (self.steps - self.length.discarded - 1) % self.length.thin == 0 and info.energy is not None:
-            self._reports_energy = True
-            if self.kept:  # a step reports the energy at its start, which is that of the previous draw
-                self.sink.add("energy", info.energy)
+        self._reports_energy |= info.energy is not None
+        if self.kept and (self.steps - self.length.discarded - 1) % self.length.thin == 0:
+            if info.energy is not None:  # a step reports the energy at its start, which is that of the previous draw
+                self.sink.add("energy", self._marked(info.energy))
+        else:
+            self._unseen.add(info)
         for name in RATES:
             if (rate := getattr(info, name)) is not None:
                 self._rates[name].append(rate)
@@ -152,6 +160,11 @@ class LongChains:
                 if rates:
                     self.sink.add(name, torch.stack(rates).mean(0) if len(rates) > 1 else rates[0])
             self._rates = {name: [] for name in RATES}
+
+    def _marked(self, energy: Tensor) -> Tensor:
+        """The energies of the draw that is next to get them, which also stand for those of steps before it."""
+        is_first = self.sink.rows("energy") == 0
+        return self._unseen.marked(energy) if is_first or self.length.thin > 1 else energy
 
     # To and from a checkpoint -----------------------------------------------------------------------------------------
 
@@ -192,6 +205,7 @@ class LongChains:
         self.rng.set_state(tensors["random"]["chains"])
         # From here on nothing can fail.
         self.state, self.steps, self.kept = tree["state"], steps, kept
+        self._unseen.sums = tree["unseen"]
         if self._warmup:
             self._warmup.average, self._warmup.spread = tree["average"], tree["spread"]
             self._warmup.tried = list(tuning.get("step_sizes", x.new_empty(0)).unbind())
@@ -201,4 +215,6 @@ class LongChains:
 
     def _tree(self) -> dict[str, Any]:
         warmup = self._warmup
-        return {"state": self.state} | ({"average": warmup.average, "spread": warmup.spread} if warmup else {})
+        return {"state": self.state, "unseen": self._unseen.sums} | (
+            {"average": warmup.average, "spread": warmup.spread} if warmup else {}
+        )

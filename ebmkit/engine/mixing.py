@@ -88,6 +88,8 @@ def verdict(view: RunView) -> str:
     rates = _rates(view)
     if "divergence" in rates:
         words.append(_diverged(view, rates["divergence"]) or "no divergence")
+    if view.draws and (lost := int(view.draws.tuning.get("discarded_divergences", 0))):
+        words.append(f"before the first draw, {lost:,} steps diverged")
     if "acceptance" in rates:
         words.append(f"acceptance {rates['acceptance']:.2f}")
     if view.draws and "step_size" in view.draws.tuning:

@@ -560,6 +560,28 @@ CHAINS_OF_SAMPLES = [
         {**draws("hmc"), "chains": {"count": 2, "warmup": 100}},
     ),
     Site(
+        "energy in the burn-in",
+        Plant(GRADIENT, 0, nan, row=1, part="0", call=3),
+        "sampler 'langevin'",
+        "the mean energy of the chains is nan at their draw 1",
+        {**draws("langevin"), "chains": {"count": 2, "burn_in": 10}},
+    ),
+    Site(
+        "energy between two draws",
+        Plant(GRADIENT, 0, inf, row=1, part="0", call=5),
+        "sampler 'langevin'",
+        "the mean energy of the chains is nan at their draw 2",
+        {**draws("langevin"), "chains": {"count": 2, "burn_in": 0, "thin": 3}},
+    ),
+    Site(
+        "energy at a proposal in the warm-up",
+        Plant(GRADIENT, 0, nan, row=1, part="0", call=7),
+        "sampler 'hmc'",
+        "",
+        {**draws("hmc", leapfrog_steps=2), "chains": {"count": 2, "warmup": 30}},
+        counted="before the first draw, 1 steps diverged",
+    ),
+    Site(
         "energy of a replica",
         Plant(f"{OF_GAUSSIAN}.forward", 0, nan, row=1, call=10),
         "sampler 'parallel_tempering'",

@@ -113,7 +113,7 @@ def draw_acceptance(axes: Any, view: RunView) -> str:
         axes.plot(at, line, color=color, linewidth=0.8, alpha=0.8)
     axes.plot(at, rates.mean(0), color=INK, linewidth=1.3, label="all chains")
     words = ""
-    if draws.tuning and sampler.target_acceptance is not None:
+    if "step_size" in draws.tuning and sampler.target_acceptance is not None:
         axes.axhline(
             sampler.target_acceptance, color=FAINT, linewidth=0.8, linestyle="--", label="target of the warm-up"
         )
