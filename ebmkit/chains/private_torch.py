@@ -33,20 +33,16 @@ def gradient_in(point: Tensor, energy: Tensor, weights: Tensor) -> Tensor:
     return gradient
 
 
-@cache
-def _is_wrapped() -> Callable[[Tensor], bool]:
-    functorch = getattr(torch._C, "_functorch", None)
-    return getattr(functorch, "is_functorch_wrapped_tensor", None) or _is_strange
-
-
-def _is_strange(tensor: Tensor) -> bool:
-    """By the text of such a tensor, which names its transformation."""
-    return "level=" in repr(tensor)
-
-
 def is_transformed(tensor: Tensor) -> bool:
-    """Whether a tensor belongs to a transformation of `torch.func`, such as vmap, and is invalid outside of it."""
-    return _is_wrapped()(tensor)
+    """Whether a tensor belongs to a transformation of `torch.func`, such as vmap, and is invalid outside of it. False
+    for versions of torch that do not have them."""
+    found = _is_wrapped()
+    return found is not None and found(tensor)
+
+
+@cache
+def _is_wrapped() -> Callable[[Tensor], bool] | None:
+    return getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
 
 
 @cache

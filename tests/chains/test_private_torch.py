@@ -274,6 +274,17 @@ def test_optimizers_with_and_without_the_compiler(monkeypatch):
     assert not any(hasattr(method, "__dynamo_disable") for method in methods)  # later programs may compile
 
 
+def test_tensors_of_transformations_are_known(monkeypatch):
+    private_torch._is_wrapped.cache_clear()
+    seen = []
+    torch.func.vmap(lambda x: seen.append(private_torch.is_transformed(x)) or x)(torch.zeros(3))
+    assert [*seen, private_torch.is_transformed(torch.zeros(3))] == [True, False]
+    monkeypatch.delattr(torch._C._functorch, "is_functorch_wrapped_tensor")
+    private_torch._is_wrapped.cache_clear()
+    assert not private_torch.is_transformed(torch.zeros(3))
+    private_torch._is_wrapped.cache_clear()
+
+
 def test_private_calls_stand_in_one_file():
     """The pretended device has its own, and says for which version of torch it was written."""
     private = re.compile(r"torch(\.\w+)*\._[a-z]|from torch(\.\w+)*\._|\.ops\.aten|_execution_engine|_optimizer_step")

@@ -157,6 +157,19 @@ def test_concerns_are_told_once_and_only_when_there_is_reason(name, fine, wrong,
         assert all(words in line for line in told)
 
 
+def test_divergences_are_told_at_the_first_and_summed_up_at_the_end():
+    told = []
+    health = Health(told.append)
+    for step, share in ((2, 0.0), (4, 0.5), (5, 0.25)):  # means over two steps, two and one
+        health.look(step, {"chain_divergence": share})
+    health.conclude()
+    assert [line.split(" of the steps")[0] for line in told] == ["step 4: 50.000%", "in all of the training, 25.000%"]
+    fine = Health(told.append)
+    fine.look(1, {"chain_divergence": 0.0, "loss": 1.0})
+    fine.conclude()
+    assert len(told) == 2
+
+
 @pytest.mark.parametrize("optimizer", ["adam", "nadam", "asgd", "rprop", "adadelta", "radam"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_optimizers_go_on_bit_for_bit(small, plan_of, tmp_path, optimizer, dtype):
