@@ -10,6 +10,7 @@ from torch import Generator, Tensor, nn
 
 from ebmkit.chains.compiled import BLOCK, NOISE, CompiledEnergy, Splits
 from ebmkit.chains.energy import Energy, frozen
+from ebmkit.contracts.built import WrongBuild
 from ebmkit.contracts.kinds import Sampler, State, StepInfo
 
 
@@ -88,13 +89,22 @@ def iterate_chain(
                     on_step()
             yield state, infos
         return
+    start = state.x
     for _ in range(steps):
         state, info = sampler.step(energy, state, rng)
+        _check_alike(state.x, start)
         if project:
             state = project(state, rng)
         if on_step:
             on_step()
         yield state, [info]
+
+
+def _check_alike(x: Tensor, start: Tensor) -> None:
+    """A step that changes the number, shape or type of the states would otherwise go unnoticed. No host waits here."""
+    if x.shape != start.shape or x.dtype != start.dtype or x.device != start.device:
+        expected, found = (f"{tuple(states.shape)}, {states.dtype}, {states.device}" for states in (start, x))
+        raise WrongBuild(f"'step' changed the shape or type of the states from {expected} to {found}")
 
 
 def means(info: StepInfo) -> dict[str, Tensor]:

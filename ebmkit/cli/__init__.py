@@ -126,12 +126,13 @@ class Verbs(click.Group):
 
         report(mistakes, context.meta.get(FORMAT, "text"))
         if context.meta.get(DEBUG):
-            import traceback
+            from ebmkit.cli.output import echo_traceback
 
-            traceback.print_exc()
-            for mistake in mistakes:  # each of several has its own traceback
-                if mistake.__cause__ is not None and mistake is not sys.exc_info()[1]:
-                    traceback.print_exception(mistake)
+            current = sys.exc_info()[1]
+            assert current is not None
+            # Each of several has its own traceback.
+            for error in [current, *(mistake for mistake in mistakes if mistake.__cause__ and mistake is not current)]:
+                echo_traceback(error)
         context.exit(status)
 
 
@@ -151,12 +152,19 @@ def group() -> None:
     """A laboratory for energy-based models: an experiment is one YAML file, a new method one small class."""
 
 
-def main() -> None:
-    """The entry point of the command."""
-    # Otherwise pydantic searches every installed distribution for its own plugins, at each start.
+def prepare_process() -> None:
+    """Settings of a process that serves one command."""
+    # Otherwise pydantic and torch search every installed distribution for their own plugins: this takes time, and one
+    # distribution with damaged metadata stops them.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
+
+
+def main() -> None:
+    """The entry point of the command."""
+    prepare_process()
     try:
         group(prog_name="ebmkit")
     except BrokenPipeError:  # `ebmkit list | head`

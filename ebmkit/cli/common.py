@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
+from ebmkit.cli.output import echo, echo_traceback, stdout_for_results
+
 if TYPE_CHECKING:
     from ebmkit.errors.base import EbmkitError
     from ebmkit.errors.source import Source
@@ -175,7 +177,7 @@ def load_plan(
     spec: str, sets: Sequence[str | Source], unsets: Sequence[str], plugins: Sequence[str], *, idle: bool = False
 ) -> Plan:
     """The plan of a spec; mistakes are raised and shown by the group. With `idle` the spec may have nothing to do."""
-    with _without_collector():
+    with _without_collector(), stdout_for_results():
         from ebmkit.language.load import load_spec
 
         return load_spec(spec, sets=sets, unsets=unsets, plugins=plugins, idle=idle)
@@ -203,11 +205,9 @@ def full_registry(plugins: Sequence[str]) -> Registry:
         registry = Registry(Plugins(plugins))
         broken = registry.load_all()
     for error in broken:
-        click.echo(f"warning[{error.code}]: {error.message}", err=True)
+        echo(f"warning[{error.code}]: {error.message}", err=True)
         if click.get_current_context().meta.get(DEBUG):
-            import traceback
-
-            traceback.print_exception(error)
+            echo_traceback(error)
     return registry
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ebmkit.cli.common import error_options, run_argument
+from ebmkit.cli.output import echo_json
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.errors.running import StorageFailed
 from ebmkit.language.diff import differences
@@ -38,7 +38,7 @@ def command(one: Path, other: Path, as_json: bool) -> None:
             what: [{"path": each.where, "one": _plain(each.before), "other": _plain(each.after)} for each in several]
             for what, several in found.items()
         }
-        click.echo(json.dumps(rows, default=str))
+        echo_json(rows, indent=None)
         return
     from ebmkit.cli.tables import print_table  # rich, which --json does not need
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+
+from ebmkit.cli.output import echo, echo_json
 
 MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "bad": ("BAD ", "red")}
 
@@ -18,10 +18,11 @@ def command(context: click.Context, as_json: bool) -> None:
 
     findings = checkup()
     if as_json:
-        click.echo(json.dumps([finding.__dict__ for finding in findings], indent=2))
+        echo_json([finding.__dict__ for finding in findings])
     else:
         for finding in findings:
             word, colour = MARKS[finding.verdict]
-            click.echo(f"{click.style(word, fg=colour)}  {finding.subject:<16}  {finding.words}")
+            click.secho(f"{word}  ", fg=colour, nl=False)
+            echo(f"{finding.subject:<16}  {finding.words}")
     if any(finding.verdict == "bad" for finding in findings):
         context.exit(3)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from functools import partial
 from pathlib import Path
 
 import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
+from ebmkit.cli.output import echo, echo_json
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
-from ebmkit.errors.printable import printable
 
 
 @click.command("evaluate")
@@ -49,20 +48,20 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
     from ebmkit.engine.telling.chain_words import chain_words
 
     with Signals():
-        view = view_of(plan, run, seed=seed, say=partial(click.echo, err=True))
+        view = view_of(plan, run, seed=seed, say=partial(echo, err=True))
         least = plan.spec.samples if view.can_sample else 0
         measured = Evaluation(view).measure(plan.spec.evaluate, at_least=least)
     if as_json:
         failed = [failure.plain() for failure in measured.failed]
         found = {"results": measured.results, "failed": failed, "samples": chain_words(plan.spec)}
-        click.echo(json.dumps({"folder": str(run), "step": view.step, **found}))
+        echo_json({"folder": str(run), "step": view.step, **found}, indent=None)
     else:
         shown = {name: f"{value:.6g}" for name, value in measured.results.items()}
         for failure in measured.failed:
             shown |= dict.fromkeys(failure.results, f"failed: {failure.error.message}")
         wide = max(map(len, shown))
         for name, words in shown.items():
-            click.echo(printable(f"{name:<{wide}}  {words}"))
+            echo(f"{name:<{wide}}  {words}")
     mistakes = [*(failure.error for failure in measured.failed), *unmet(plan, measured)]
     if mistakes:
         raise Mistakes(mistakes)

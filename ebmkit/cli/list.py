@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from ebmkit.cli.common import KindType, error_options, full_registry, plugin_option
+from ebmkit.cli.output import echo, echo_json, heading
 from ebmkit.contracts.kinds import KINDS
 
 
@@ -20,13 +19,13 @@ def command(kind: str | None, as_json: bool, plugins: tuple[str, ...]) -> None:
     entries = full_registry(plugins).entries(kind)
     if as_json:
         objects = [{"kind": e.kind, "name": e.name, "plugin": e.plugin, "summary": e.summary} for e in entries]
-        click.echo(json.dumps(objects, indent=2))
+        echo_json(objects)
         return
     width = max((len(entry.name) for entry in entries), default=0)
-    for heading in [kind] if kind else KINDS:
-        rows = [entry for entry in entries if entry.kind == heading]
-        click.secho(heading, bold=True)
+    for each in [kind] if kind else KINDS:
+        rows = [entry for entry in entries if entry.kind == each]
+        heading(each)
         for entry in rows:
-            click.echo(f"  {entry.name:<{width}}  {entry.summary}")
+            echo(f"  {entry.name:<{width}}  {entry.summary}")
         if not rows:
-            click.echo("  none yet; plugins may add some")
+            echo("  none yet; plugins may add some")

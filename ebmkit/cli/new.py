@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import change_options, complete_spec, error_options
+from ebmkit.cli.output import echo
 
 
 @click.group("new")
@@ -41,4 +42,4 @@ def spec(file: Path, base: str, force: bool, sets: tuple[str, ...], unsets: tupl
     plan = load_spec(source, sets=sets, unsets=unsets)
     make_folder(file.parent)
     write_text(file, rewrite(source.text, sets, unsets, moved_base(source, file)))
-    click.echo(f"wrote {file}; try: ebmkit {'run' if plan.spec.train else 'sample'} {file}")
+    echo(f"wrote {file}; try: ebmkit {'run' if plan.spec.train else 'sample'} {file}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import traceback
 from typing import Any
 
 import click
 
 from ebmkit.cli.common import DEBUG, error_options, plugin_option
+from ebmkit.cli.output import echo, echo_json, echo_traceback
+from ebmkit.errors.printable import printable
 
 
 @click.command("plugins")
@@ -28,14 +28,15 @@ def command(context: click.Context, load: bool, as_json: bool, plugins: tuple[st
     known = Plugins(plugins)
     rows = []
     for namespace, plugin in known.found().items():
-        trouble, components = plugin.trouble, None
+        trouble, components, changed = plugin.trouble, None, []
         if load and not plugin.disabled:
             try:
-                components = len(known.load(namespace).components)
+                loaded = known.load(namespace)
+                components, changed = len(loaded.components), list(loaded.changed)
             except PluginBroken as error:
                 trouble = error.message.partition("cannot be used: ")[2]
                 if context.meta.get(DEBUG):
-                    traceback.print_exception(error)
+                    echo_traceback(error)
         rows.append(
             {
                 "namespace": namespace,
@@ -44,10 +45,11 @@ def command(context: click.Context, load: bool, as_json: bool, plugins: tuple[st
                 "status": _status(plugin.disabled, trouble, load),
                 "reason": trouble,
                 "components": components,
+                "changed": changed,
             }
         )
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        echo_json(rows)
     else:
         _print(rows)
     if any(row["status"] == "broken" for row in rows):
@@ -60,8 +62,10 @@ def _status(disabled: bool, trouble: str, load: bool) -> str:
 
 def _print(rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        click.echo(f"{row['namespace']}  {row['distribution']} {row['version']}  {row['status']}")
-        if row["reason"]:
-            click.echo(f"    {row['reason']}")
+        changed = ", ".join(row["changed"])
+        said = f"importing it changed {changed}, which was undone" if changed else row["reason"]
+        # One line for each, so that a search for a distribution also finds the reason.
+        line = f"{row['namespace']}  {row['distribution']} {row['version']}  {row['status']}"
+        echo(printable(f"{line}: {said}" if said else line, ""))
     if not rows:
-        click.echo("no plugins are installed; a plugin is a package with an entry point in the group 'ebmkit'")
+        echo("no plugins are installed; a plugin is a package with an entry point in the group 'ebmkit'")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
+from ebmkit.cli.output import echo
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.torch_needed import require_torch
 
@@ -28,10 +29,10 @@ def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
     from ebmkit.report.drawing import write_page, write_picture
 
     with Signals():
-        view = view_for_report(plan, run, summary, say=partial(click.echo, err=True))
+        view = view_for_report(plan, run, summary, say=partial(echo, err=True))
         if out is None:
             picture, out = run / "plots" / "summary.png", run / "report.html"
             write_picture(view, summary["status"], picture)
-            click.echo(f"picture  {picture}")
+            echo(f"picture  {picture}")
         write_page(view, run, summary, out)
-    click.echo(f"report   {out}")
+    echo(f"report   {out}")

@@ -8,6 +8,7 @@ import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument, watch_options
 from ebmkit.cli.one_process import refuse_several_processes
+from ebmkit.cli.output import echo
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.running import NotReproduced
@@ -40,9 +41,9 @@ def command(run: Path, runs_dir: Path, allow_drift: bool, plugins: tuple[str, ..
         again = session.run(plan, runs_dir=runs_dir, draw=draw_run, progress=watch, like=like)
     found = compare(run, again.folder)
     for thing, same in found.items():
-        click.echo(f"{'same' if same else 'DIFFERENT':<10} {thing}", err=as_json)
+        echo(f"{'same' if same else 'DIFFERENT':<10} {thing}", err=as_json)
     if all(found.values()):
-        click.echo(f"identical: {len(found)} files", err=as_json)
+        echo(f"identical: {len(found)} files", err=as_json)
     else:
         different = ", ".join(thing for thing, same in found.items() if not same)
         raise NotReproduced(f"{again.folder} differs from {run}: {different}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ebmkit.cli.common import load_plan, spec_options
+from ebmkit.cli.output import echo, echo_json
 
 if TYPE_CHECKING:
     from ebmkit.language.plan import Plan
@@ -32,12 +32,12 @@ def command(
     plan = load_plan(spec, sets, unsets, plugins)
     require_packages(plan)
     if why is not None:
-        click.echo(_because(plan, why))
+        echo(_because(plan, why))
     elif as_json:
         origins = {".".join(map(str, path)): str(origin) for path, origin in plan.origins.items()}
-        click.echo(json.dumps({"hash": plan.hash, "resolved": plan.resolved, "origins": origins}, indent=2))
+        echo_json({"hash": plan.hash, "resolved": plan.resolved, "origins": origins})
     else:
-        click.echo(f"# hash {plan.hash}\n{resolved_yaml(plan)}", nl=False)
+        echo(f"# hash {plan.hash}\n{resolved_yaml(plan)}", nl=False)
 
 
 def _because(plan: Plan, dotted: str) -> str:
@@ -68,7 +68,7 @@ def _meaning(owner: Any, name: str) -> str:
     """The meaning and the type of a parameter of a component or section."""
     import dataclasses
 
-    from ebmkit.language.reference import page
+    from ebmkit.registry.reference import page
 
     if not dataclasses.is_dataclass(owner):
         return ""

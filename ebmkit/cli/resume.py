@@ -16,6 +16,7 @@ from ebmkit.cli.common import (
     watch_options,
 )
 from ebmkit.cli.one_process import refuse_several_processes
+from ebmkit.cli.output import echo
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
@@ -47,7 +48,7 @@ def command(
     refuse_several_processes()
     before = read_summary(run)
     if before["status"] == "finished" and not before["failed"]:
-        click.echo(f"{run} is finished", err=True)
+        echo(f"{run} is finished", err=True)
         return
     plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     require_torch(plan)

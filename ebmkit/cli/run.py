@@ -9,6 +9,7 @@ import click
 
 from ebmkit.cli.common import limit_options, load_plan, report_option, spec_options, watch_options
 from ebmkit.cli.one_process import refuse_several_processes
+from ebmkit.cli.output import echo
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
@@ -62,7 +63,7 @@ def command(
         if as_json:
             click.echo(tried.as_json())
         elif not quiet:
-            click.echo(tried.as_text())
+            echo(tried.as_text())
         return
     from ebmkit.engine.limit import Limit
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ebmkit.cli.common import error_options
+from ebmkit.cli.output import echo, echo_json
 from ebmkit.engine.folder.finding import find_runs
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import OtherFormat
@@ -50,10 +50,10 @@ def command(runs_dir: Path, as_json: bool) -> None:
     rows = [_row(run) for run in sorted(find_runs(runs_dir))]
     rows.sort(key=lambda row: str(row["started"]))
     if as_json:
-        click.echo(json.dumps(rows))
+        echo_json(rows, indent=None)
         return
     if not rows:
-        click.echo(f"no runs in {runs_dir}; 'ebmkit run quickstart' makes one")
+        echo(f"no runs in {runs_dir}; 'ebmkit run quickstart' makes one")
         return
     from ebmkit.cli.tables import print_table  # rich, which --json does not need
 

@@ -12,6 +12,7 @@ import click
 
 from ebmkit.cli.common import change_options, error_options, load_plan, plugin_option, report_option, run_folder
 from ebmkit.cli.one_process import refuse_several_processes
+from ebmkit.cli.output import echo
 from ebmkit.cli.run import carry_out, runs_dir_option
 from ebmkit.cli.sample_options import (
     CHAINS,
@@ -116,7 +117,7 @@ def command(
     if out is None:
         carry_out(plan, runs_dir, report=not no_report, quiet=quiet)
     else:
-        _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else click.echo)
+        _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else echo)
 
 
 def _extend(
@@ -165,7 +166,7 @@ def _write(
     from ebmkit.engine.sampling import denoise, give_kept_samples, view_of
     from ebmkit.engine.signals import Signals
 
-    tell = partial(click.echo, err=True)
+    tell = partial(echo, err=True)
     with Signals():
         if asked.denoise and asked.sigma is not None:
             with _blaming("--denoise"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ebmkit.cli.common import load_plan, spec_options
+from ebmkit.cli.output import echo
 from ebmkit.engine.torch_needed import require_torch
 
 if TYPE_CHECKING:
@@ -63,9 +64,9 @@ def suggest(
     if as_json:
         click.echo(json.dumps(proposal.to_json(), indent=2, allow_nan=False))
         return
-    click.echo("\n".join([*proposal.lines(), "", proposal.fragment()]))
+    echo("\n".join([*proposal.lines(), "", proposal.fragment()]))
     if plot:
-        click.echo(f"\npicture  {plot}", err=True)
+        echo(f"\npicture  {plot}", err=True)
 
 
 def _check_data(spec: str, plan: Plan) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, full_registry, plugin_option
+from ebmkit.cli.output import echo, echo_json
 
 
 @click.command("schema")
@@ -21,11 +22,11 @@ def command(out: Path | None, plugins: tuple[str, ...]) -> None:
     """
     from ebmkit.language.schema import schema
 
-    text = json.dumps(schema(full_registry(plugins)), indent=2) + "\n"
+    described = schema(full_registry(plugins))
     if out is None:
-        click.echo(text, nl=False)
+        echo_json(described)
     else:
         from ebmkit.storage.atomic import write_text
 
-        write_text(out, text)
-        click.echo(f"wrote {out}", err=True)
+        write_text(out, json.dumps(described, indent=2) + "\n")
+        echo(f"wrote {out}", err=True)

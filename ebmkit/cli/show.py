@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ebmkit.cli.common import KindType, error_options, plugin_option
+from ebmkit.cli.output import echo, echo_json, heading, stdout_for_results
 from ebmkit.contracts.kinds import KINDS
 
 if TYPE_CHECKING:
-    from ebmkit.language.reference import Page
+    from ebmkit.registry.reference import Page
 
 
 def _complete_name(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    from ebmkit.cli.common import full_registry
+    from ebmkit.registry.loading import Plugins
+    from ebmkit.registry.registry import Registry
 
-    return [name for name in full_registry(()).names(context.params.get("kind", "")) if name.startswith(typed)]
+    registry = Registry(Plugins())
+    registry.load_all()  # a plugin that is broken has no names, and this is not the moment to say so
+    return [name for name in registry.names(context.params.get("kind", "")) if name.startswith(typed)]
 
 
 @click.command("show")
@@ -29,41 +32,39 @@ def _complete_name(context: click.Context, parameter: click.Parameter, typed: st
 @error_options
 def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> None:
     """Show the component NAME: summary, formula, results, parameters, reference, example."""
-    from ebmkit.language.reference import page
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.registry import Registry
 
-    cls: Any = Registry(Plugins(plugins)).find(kind, name)
-    shown = page(cls)
-    offers = sorted(getattr(cls, "offers", ()))
+    with stdout_for_results():
+        description = Registry(Plugins(plugins)).entry(kind, name).description
+    shown, offers = description.page, list(description.abilities)
     if as_json:
-        click.echo(json.dumps(_as_object(kind, name, shown, offers), indent=2))
+        echo_json(_as_object(kind, name, shown, offers))
         return
-    click.secho(f"{kind} {name}", bold=True)
+    heading(f"{kind} {name}")
     for paragraph in (shown.summary, shown.body):
         if paragraph:
-            click.echo("\n" + textwrap.indent(paragraph, "  "))
+            echo("\n" + textwrap.indent(paragraph, "  "))
     if offers:
-        click.echo(f"\n  Offers: {', '.join(offers)}")
+        echo(f"\n  Offers: {', '.join(offers)}")
     if shown.results:
-        click.secho("\nResults", bold=True)
+        heading("\nResults")
         for result, meaning in shown.results.items():
-            click.echo(f"  {result}: {meaning}")
-    click.secho("\nParameters", bold=True)
+            echo(f"  {result}: {meaning}")
+    heading("\nParameters")
     for parameter in _parameters(shown):
-        click.echo(textwrap.indent(parameter, "  "))
-    for heading, text in (("Reference", shown.reference), ("Example", shown.example)):
+        echo(textwrap.indent(parameter, "  "))
+    for title, text in (("Reference", shown.reference), ("Example", shown.example)):
         if text:
-            click.secho(f"\n{heading}", bold=True)
-            click.echo(textwrap.indent(text, "  "))
+            heading(f"\n{title}")
+            echo(textwrap.indent(text, "  "))
 
 
 def _parameters(shown: Page) -> list[str]:
-    from ebmkit.language.reference import plain_default
     from ebmkit.language.yaml_writer import scalar
 
     def row(parameter: Any) -> str:
-        default = "required" if parameter.required else f"default {scalar(plain_default(parameter.default))}"
+        default = "required" if parameter.required else f"default {scalar(parameter.default)}"
         first = f"{parameter.name}: {parameter.type}; {default}"
         return f"{first}\n    {parameter.meaning}" if parameter.meaning else first
 
@@ -71,8 +72,6 @@ def _parameters(shown: Page) -> list[str]:
 
 
 def _as_object(kind: str, name: str, shown: Page, offers: list[str]) -> dict[str, Any]:
-    from ebmkit.language.reference import plain_default
-
     return {
         "kind": kind,
         "name": name,
@@ -85,7 +84,7 @@ def _as_object(kind: str, name: str, shown: Page, offers: list[str]) -> dict[str
                 "name": parameter.name,
                 "type": parameter.type,
                 "required": parameter.required,
-                "default": None if parameter.required else plain_default(parameter.default),
+                "default": None if parameter.required else parameter.default,
                 "meaning": parameter.meaning,
             }
             for parameter in shown.parameters

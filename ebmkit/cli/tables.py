@@ -16,7 +16,7 @@ def plain_table(headings: Sequence[str]) -> Table:
     """A table without lines. A cell that is too wide is wrapped, never truncated."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(cell(heading), overflow="fold")
     return table
 
 

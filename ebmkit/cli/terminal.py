@@ -39,6 +39,7 @@ class Watch:
         self.report = report
         self._live: ProgressLine | Status | None = None
         self._folder: Path | None = None
+        self._stdout = sys.stdout
 
     def begin(self, folder: Path) -> None:
         self._folder = folder
@@ -80,9 +81,9 @@ class Watch:
             else:
                 self.say(f"report   'ebmkit report {record.folder}' writes it")
         if self.as_json:
-            click.echo(json.dumps(as_object(record, report=self.report)))
+            click.echo(json.dumps(as_object(record, report=self.report)), file=self._stdout)
         elif self.quiet:
-            click.echo(os.fsencode(record.folder))  # for programs: the exact bytes of the name
+            click.echo(os.fsencode(record.folder), file=self._stdout)  # for programs: the exact bytes of the name
 
     def _show(self, live: ProgressLine | Status | None) -> None:
         if self._live:
@@ -92,11 +93,15 @@ class Watch:
             live.start()
 
     def __enter__(self) -> Self:
+        # What components print must not be mixed with the result that a program reads from stdout.
+        if self.as_json or self.quiet:
+            sys.stdout = sys.stderr
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        sys.stdout = self._stdout
         with suppress(OSError):  # failing to print may be the very error that ended the run
             self._show(None)  # restores the cursor of the terminal in any case
             if error is not None and self._folder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ebmkit.cli.common import FORMAT, change_options, complete_spec, error_options, load_plan, plugin_option
+from ebmkit.cli.output import echo
 from ebmkit.errors.base import EbmkitError, Mistakes
 
 
@@ -36,7 +37,7 @@ def command(
             mistakes.append(mistake)
         else:
             if context.meta[FORMAT] == "text":
-                click.echo(f"{spec}: ok  ({plan.hash[:8]})")
+                echo(f"{spec}: ok  ({plan.hash[:8]})")
     if mistakes:
         raise Mistakes(mistakes)
     if context.meta[FORMAT] == "json":

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ebmkit.contracts.question import Question
     from ebmkit.contracts.setting import Setting
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+#: The name of a component, and of a namespace.
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 
 #: For pydantic: a string is not a number, 10.0 is not an integer, no unknown keys, no implicit infinity.
 STRICT: dict[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
@@ -68,6 +69,20 @@ def is_kind(cls: type) -> bool:
     return "component_kind" in cls.__dict__
 
 
+#: Methods that would run whenever a component is only looked at, also by code that has nothing to do with it.
+_RESERVED = ("__getattribute__", "__getattr__", "__bool__", "__len__", "__eq__", "__hash__", "__class__")
+
+
+def _reserved(cls: type) -> str | None:
+    """A reserved method that a class or a base defines. Dataclasses among the bases have an equality of their own."""
+    for base in cls.__mro__[:-1]:
+        generated = ("__eq__", "__hash__") if "__dataclass_fields__" in vars(base) else ()
+        for name in _RESERVED:
+            if name in vars(base) and name not in generated:
+                return name
+    return None
+
+
 C = TypeVar("C", bound=type[Any])
 
 
@@ -79,12 +94,15 @@ def component(name: str, *, revision: int = 1) -> Callable[[C], C]:
     """
 
     def declare(cls: C) -> C:
-        if not _NAME.match(name):
+        if not NAME.match(name):
             raise TypeError(
-                f"component name {name!r}: use lower-case letters, digits and underscores, starting with a letter"
+                f"component name {name!r}: use at most 64 lower-case letters, digits and underscores, "
+                "starting with a letter"
             )
         if not (issubclass(cls, Component) and hasattr(cls, "component_kind")):
             raise TypeError(f"{cls.__qualname__} must subclass a kind (Model, Sampler, Bregman, ...)")
+        if odd := _reserved(cls):
+            raise TypeError(f"{cls.__qualname__} must not define {odd}: a component is compared and read as plain data")
         documented = cls.__doc__ is not None
         made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
         if not documented:

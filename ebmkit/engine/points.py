@@ -48,7 +48,11 @@ def training_points(plan: Plan) -> Tensor | None:
 def check_files(plan: Plan) -> None:
     """Raise `DataUnreadable` if a file is missing that the data of the plan, including those of metrics, read."""
     for path, part in walk(plan.spec):
-        if isinstance(part, Data) and (missing := part.missing()):
+        if not isinstance(part, Data):
+            continue
+        with ErrorSite(plan, path):
+            missing = part.missing()
+        if missing:
             said = f"data '{plan.name_at(path)}': there is no file '{missing[0]}'"
             where = "" if missing[0].is_absolute() else f" in {Path.cwd()}"
             raise DataUnreadable(said + where, plan.place(path), help=part.origin())

@@ -15,6 +15,7 @@ from ebmkit.engine.folder.history import History
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import label_at
+from ebmkit.errors.describe import text_of, type_name
 from ebmkit.errors.running import Diverged, StorageFailed
 from ebmkit.language.plan import Plan
 
@@ -158,7 +159,7 @@ def fitting(saved: Saved) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, LookupError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: " + str(error).splitlines()[-1].strip()
+        reason = f"{type_name(error)}: " + " ".join(text_of(error).splitlines()[-1:]).strip()
         raise StorageFailed(f"the checkpoint of step {saved.step} does not fit the spec: {reason}") from error
 
 

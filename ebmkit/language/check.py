@@ -18,10 +18,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.errors.base import EbmkitError, Mistakes
+from ebmkit.errors.describe import describe_error
+from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.schema import (
     NotAComponent,
-    PluginMissing,
-    Refused,
     UnknownPart,
     UnknownVersion,
     UnusedPart,
@@ -32,14 +32,12 @@ from ebmkit.errors.text import TooLarge
 from ebmkit.language.found import FOUND, Found
 from ebmkit.language.sections import Spec
 from ebmkit.language.text import MAX_DEPTH, Node, show
+from ebmkit.registry.importing import was_ctrl_c
 from ebmkit.registry.registry import Registry
 from ebmkit.registry.spelling import a, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-
-MAX_REQUIREMENT = 200
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,9 @@ class _Checker:
         for namespace, node in self._mapping("plugins").items():
             error: EbmkitError | None = None
             if isinstance(node.value, str):
-                error = self._unmet(namespace, node.value)
+                from ebmkit.language.requirements import unmet  # most specs name no plugin
+
+                error = unmet(self.registry, namespace, node.value)
             else:
                 error = WrongType(
                     f"plugin '{namespace}' needs a requirement, not {show(node.plain())}",
@@ -118,40 +118,6 @@ class _Checker:
                 error.place = node.place
                 self.mistakes.append(error)
                 self.absent_plugins.add(namespace)
-
-    def _unmet(self, namespace: str, text: str) -> EbmkitError | None:
-        from shlex import quote
-
-        from packaging.requirements import InvalidRequirement, Requirement
-        from packaging.utils import canonicalize_name
-
-        try:
-            if len(text) > MAX_REQUIREMENT:  # parsing is recursive, and slow for long lists of versions
-                raise InvalidRequirement(text)
-            requirement = Requirement(text)
-            if requirement.url or requirement.marker:  # a spec does not say where code is fetched from
-                raise InvalidRequirement(text)
-        except InvalidRequirement:
-            return WrongType(
-                f"{show(text)} is not a requirement", help="a distribution and versions: ebmkit-alpha>=0.2"
-            )
-        plugin = self.registry.plugins.found().get(namespace)
-        if plugin is None:
-            return PluginMissing(f"plugin '{namespace}' is not installed", help=f"pip install {quote(text)}")
-        if canonicalize_name(requirement.name) != canonicalize_name(plugin.distribution):
-            return PluginMissing(
-                f"the namespace '{namespace}' belongs to '{plugin.distribution}', not to '{requirement.name}'"
-            )
-        if not requirement.specifier.contains(plugin.version, prereleases=True):
-            return PluginMissing(
-                f"'{text}' is required, but {plugin.distribution} {plugin.version} is installed",
-                help=f"pip install {quote(text)}",
-            )
-        try:
-            self.registry.load(namespace)
-        except EbmkitError as error:
-            return error
-        return None
 
     def check_unused_parts(self) -> None:
         for name, node in self.parts.items():
@@ -224,8 +190,11 @@ class _Checker:
                     for path, found in translate(error, cls, parameters, owner)
                 ],
             ) from None
-        except Exception as error:  # a component's own check may raise anything
-            raise _at(Refused(f"{owner}: {type(error).__name__}: {error}")) from error
+        except BaseException as error:  # a component's own check may raise anything
+            if was_ctrl_c(error):
+                raise
+            who = owner + self.registry.origin(cls)
+            raise _at(ComponentFailed(f"{who} raised {describe_error(error)}")) from error
 
     def _part(self, kind: str, name: str) -> Component:
         """The shared object that `$name` refers to: checked once, and its mistakes are shown where it is written."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from ebmkit.contracts.component import Component
 from ebmkit.errors.base import MOST, EbmkitError
+from ebmkit.errors.describe import text_of
 from ebmkit.errors.schema import MissingKey, OutOfBounds, Refused, UnknownKey, UnknownParameter, WrongType
 from ebmkit.errors.source import Path
 from ebmkit.language.found import FOUND, Found
@@ -150,7 +151,7 @@ def _wrong_value(
             yield path, line["ctx"][FOUND]
         return
     if lines[0]["type"] in ("value_error", "assertion_error"):
-        reason = lines[0]["ctx"]["error"]
+        reason = text_of(lines[0]["ctx"]["error"])
         who = _owner(path, owner)
         yield path, Found(Refused(f"{who}: {reason}"))
         return

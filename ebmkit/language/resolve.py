@@ -6,27 +6,56 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.walk import walk
-from ebmkit.errors.base import MOST, Mistakes
+from ebmkit.errors.base import MOST, EbmkitError, Mistakes
+from ebmkit.errors.describe import describe_error
+from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.source import Path, Place
 from ebmkit.language.check import Checked
+from ebmkit.language.culprit import culprit
 from ebmkit.language.fit import event_of, misfits
+from ebmkit.language.fit.places import Places
 from ebmkit.language.judging import with_judging_chains
 from ebmkit.language.metric_samples import bounded
 from ebmkit.language.plan import Plan
+from ebmkit.registry.importing import was_ctrl_c
 from ebmkit.registry.registry import Registry
 
 
 def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan:
     """The plan of a checked spec. Raises `Mistakes` with everything that does not fit together.
 
-    A spec that neither trains nor samples is also a mistake, unless `idle` is true.
+    A spec that neither trains nor samples is also a mistake, unless `idle` is true. An exception that a method of a
+    component raises on the way is reported at its line.
     """
-    checked, from_spec = bounded(checked)
+    with _located(checked, registry):
+        checked, from_spec = bounded(checked)
+    with _located(checked, registry):
+        return _plan(checked, registry, idle, from_spec)
+
+
+@contextmanager
+def _located(checked: Checked, registry: Registry) -> Iterator[None]:
+    """An exception of a component inside is raised as `ComponentFailed`, at its line."""
+    try:
+        yield
+    except (Mistakes, EbmkitError):
+        raise
+    except BaseException as error:
+        if was_ctrl_c(error) or (found := culprit(error, checked.spec)) is None:
+            raise
+        here = Places(checked, registry)
+        who = here.label(found[1])
+        raise ComponentFailed(f"{who} raised {describe_error(error)}", here(*found[0])) from error
+
+
+def _plan(checked: Checked, registry: Registry, idle: bool, from_spec: Iterable[Path]) -> Plan:
     if mistakes := list(islice(misfits(checked, registry, idle=idle), MOST)):
         raise Mistakes(mistakes)
     event = event_of(checked)

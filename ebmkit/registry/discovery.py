@@ -1,18 +1,26 @@
-"""Finding plugins by their metadata: listing a plugin imports nothing of it."""
+"""Finding plugins by their metadata: listing a plugin imports nothing of it.
+
+`importlib.metadata.entry_points` stops at the first distribution whose metadata is damaged, so each is read by itself.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 
+from ebmkit.contracts.component import NAME
 from ebmkit.contracts.version import __version__
+from ebmkit.errors.describe import describe_error
 from ebmkit.errors.schema import PluginMissing
 
-_NAMESPACE = re.compile(r"[a-z][a-z0-9_]*\Z")
+_GROUP = "ebmkit"
+#: Maximum number of characters of a name in messages.
+LONGEST = 100
+
+_NAME_RULE = "at most 64 lower-case letters, digits and underscores"
 
 
 @dataclass(frozen=True)
@@ -28,29 +36,101 @@ class Plugin:
     #: Turned off by the user, which is not an error.
     disabled: bool = False
 
+    @property
+    def label(self) -> str:
+        """What messages call it: `plugin 'alpha' (ebmkit-alpha)`."""
+        return f"plugin '{self.namespace}' ({self.distribution})"
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A distribution that names a namespace."""
+
+    distribution: str
+    version: str
+    requires: tuple[str, ...]
+    entry: EntryPoint | None
+    trouble: str = ""
+
 
 def installed() -> dict[str, Plugin]:
     """The installed plugins by namespace, including those that cannot be used, with the reason."""
-    claims: dict[str, dict[str, EntryPoint]] = {}
-    for entry in entry_points(group="ebmkit"):
-        claims.setdefault(entry.name, {})[entry.dist.name if entry.dist else "?"] = entry
-    return {namespace: _from_metadata(namespace, entries) for namespace, entries in sorted(claims.items())}
+    claims: dict[str, dict[str, _Claim]] = {}
+    for distribution in distributions():
+        for namespace, claim in _claims(distribution):
+            # A distribution that is found again further down the search path is hidden by the first.
+            claims.setdefault(namespace, {}).setdefault(claim.distribution, claim)
+    return {namespace: _from_metadata(namespace, list(claims[namespace].values())) for namespace in sorted(claims)}
 
 
-def _from_metadata(namespace: str, entries: dict[str, EntryPoint]) -> Plugin:
-    distributions = sorted(entries)
-    entry = entries[distributions[0]]
-    version = entry.dist.version if entry.dist else "?"
+def _claims(distribution: Distribution) -> list[tuple[str, _Claim]]:
+    """The namespaces that a distribution claims. Damaged entry points claim the name of the distribution."""
+    try:
+        if f"[{_GROUP}]" not in (distribution.read_text("entry_points.txt") or "").replace(" ", ""):
+            return []
+        entries = [entry for entry in distribution.entry_points if entry.group == _GROUP]
+    except UnicodeDecodeError as error:
+        if f"[{_GROUP}]".encode() not in error.object:
+            return []  # a plugin of something else
+        return [_damaged(distribution, "its entry points are not text in UTF-8")]
+    except Exception as error:
+        return [_damaged(distribution, f"its entry points cannot be read: {describe_error(error)}")]
+    names = [entry.name for entry in entries]
+    return [(_shortened(entry.name), _claim(distribution, entry, names)) for entry in entries]
+
+
+def _damaged(distribution: Distribution, trouble: str) -> tuple[str, _Claim]:
+    name = _name(distribution)
+    return name, _Claim(name, "?", (), None, trouble)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
+
+
+def _name(distribution: Distribution) -> str:
+    """The name of a distribution; if its metadata are damaged, that of their folder."""
+    name = _read(lambda: distribution.name)
+    folder = getattr(distribution, "_path", None)  # not public, but only for a message
+    return _shortened(folder.name if name == "?" and isinstance(folder, Path) else name)
+
+
+def _claim(distribution: Distribution, entry: EntryPoint, names: list[str]) -> _Claim:
+    name, version = _name(distribution), _read(lambda: distribution.version)
+    try:
+        requires = tuple(distribution.requires or ())
+    except Exception as error:
+        return _Claim(name, version, (), entry, f"its metadata cannot be read: {describe_error(error)}")
     trouble = ""
-    if len(distributions) > 1:
-        trouble = f"several distributions claim this namespace: {', '.join(distributions)}; uninstall all but one"
-    elif not _NAMESPACE.match(namespace):
-        trouble = "a namespace is made of lower-case letters, digits and underscores"
-    elif _disabled(namespace):
+    if "?" in (lacks := {"name": _read(lambda: distribution.name), "version": version}).values():
+        trouble = f"its metadata has no {next(key for key in lacks if lacks[key] == '?')}; install it again"
+    elif names.count(entry.name) > 1:
+        trouble = f"it names the entry point '{entry.name}' twice"
+    return _Claim(name, version, requires, entry, trouble)
+
+
+def _read(field: Callable[[], str | None]) -> str:
+    """A field of the metadata; `?` if it is missing or the metadata is damaged."""
+    try:
+        return field() or "?"
+    except Exception:
+        return "?"
+
+
+def _from_metadata(namespace: str, claims: list[_Claim]) -> Plugin:
+    names = sorted(claim.distribution for claim in claims)
+    claim = min(claims, key=lambda claim: claim.distribution)
+    if _disabled(namespace):
         trouble = "EBMKIT_DISABLE_PLUGINS turns it off"
+    elif len(names) > 1:
+        trouble = f"several distributions claim this namespace: {', '.join(names)}; uninstall all but one"
+    elif claim.trouble:
+        trouble = claim.trouble
+    elif not NAME.match(namespace):
+        trouble = f"a namespace is made of {_NAME_RULE}"
     else:
-        trouble = _unmet_requirement(entry)
-    return Plugin(namespace, ", ".join(distributions), version, entry, trouble, _disabled(namespace))
+        trouble = _unmet_requirement(claim)
+    return Plugin(namespace, ", ".join(names), claim.version, claim.entry, trouble, _disabled(namespace))
 
 
 def _disabled(namespace: str) -> bool:
@@ -58,18 +138,25 @@ def _disabled(namespace: str) -> bool:
     return setting.lower() in ("1", "true", "all") or namespace in [word.strip() for word in setting.split(",")]
 
 
-def _unmet_requirement(entry: EntryPoint) -> str:
+def _unmet_requirement(claim: _Claim) -> str:
     """Checked before anything is imported: the distribution says which ebmkit-core it works with."""
     from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
+    from packaging.version import InvalidVersion, Version
 
-    for text in (entry.dist.requires if entry.dist else None) or ():
-        with contextlib.suppress(InvalidRequirement):
+    try:
+        Version(claim.version)
+        for text in claim.requires:
             requirement = Requirement(text)
-            name = requirement.name.lower().replace("_", "-")
+            name = canonicalize_name(requirement.name)
             if name == "ebmkit-core" and not requirement.specifier.contains(__version__, prereleases=True):
                 return f"it needs ebmkit-core{requirement.specifier}, but {__version__} is installed"
             if name == "ebmkit":
                 return "it depends on 'ebmkit', which is another project on PyPI; it should depend on 'ebmkit-core'"
+    except InvalidVersion:
+        return f"its version '{claim.version}' is not a version"
+    except InvalidRequirement:
+        return f"its requirement '{text}' cannot be read"
     return ""
 
 
@@ -78,5 +165,5 @@ def file_plugin(name: str) -> Plugin:
     path = Path(name)
     if path.suffix != ".py" or not path.is_file():
         raise PluginMissing(f"there is no Python file '{name}'")
-    trouble = "" if _NAMESPACE.match(path.stem) else "name the file with lower-case letters, digits and underscores"
+    trouble = "" if NAME.match(path.stem) else f"name the file with {_NAME_RULE}"
     return Plugin(path.stem, name, "unpackaged", path, trouble)

@@ -6,8 +6,10 @@ pluggy's own loader stops at the first broken plugin and silently skips a duplic
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pluggy
@@ -16,8 +18,9 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.schema import PluginBroken, PluginMissing
 from ebmkit.errors.source import Place, Source
 from ebmkit.registry import builtin, hookspecs
+from ebmkit.registry.importing import Unusable, forget, import_plugin
 from ebmkit.registry.spelling import did_you_mean
-from ebmkit.registry.validation import Unusable, digest, import_plugin, register
+from ebmkit.registry.validation import register
 
 if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
@@ -36,6 +39,8 @@ class LoadedPlugin:
     module: str
     offers: tuple[Offer, ...]
     sha256: str
+    #: What it changed in the process when it was imported; all of it was restored.
+    changed: tuple[str, ...]
 
     @property
     def components(self) -> tuple[type[Component], ...]:
@@ -49,7 +54,7 @@ class Plugins:
     def __init__(self, files: PluginFiles = ()) -> None:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
-        self.builtin = register(self.manager, builtin, "ebmkit")
+        self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit")
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
         self._found: dict[str, Plugin] | None = None
@@ -95,6 +100,7 @@ class Plugins:
                 help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE",
             )
         if namespace not in self._failed:
+            before = set(sys.modules)
             try:
                 if plugin.trouble:
                     raise Unusable(plugin.trouble)
@@ -102,6 +108,7 @@ class Plugins:
                 return self.loaded[namespace]
             except Unusable as reason:
                 self._failed[namespace] = str(reason)
+                forget(plugin, before)
                 raise self._broken(plugin) from reason
         raise self._broken(plugin)
 
@@ -128,12 +135,12 @@ class Plugins:
             raise
 
     def _broken(self, plugin: Plugin) -> PluginBroken:
-        return PluginBroken(f"{_name(plugin)} cannot be used: {self._failed[plugin.namespace]}")
+        return PluginBroken(f"{plugin.label} cannot be used: {self._failed[plugin.namespace]}")
 
     def _join(self, plugin: Plugin) -> LoadedPlugin:
-        module = import_plugin(plugin)
-        return LoadedPlugin(plugin, module.__name__, register(self.manager, module, _name(plugin)), digest(module))
-
-
-def _name(plugin: Plugin) -> str:
-    return f"plugin '{plugin.namespace}' ({plugin.distribution})"
+        changed: list[str] = []
+        if isinstance(plugin.target, Path):
+            forget(plugin, ())  # another file of this name may have been loaded earlier
+        module = import_plugin(plugin, changed)
+        offers = register(self.manager, module.name, module.names, plugin.label, changed)
+        return LoadedPlugin(plugin, module.name, offers, module.sha256, tuple(dict.fromkeys(changed)))

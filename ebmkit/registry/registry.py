@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.errors.schema import UnknownComponent
+from ebmkit.registry.origin import origin
 from ebmkit.registry.spelling import a, did_you_mean
 
 if TYPE_CHECKING:
+    from ebmkit.registry.description import Description
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.offer import Offer
 
@@ -36,7 +37,15 @@ class Entry:
         """The first sentence of its docstring."""
         if self.summarise is not None and (known := self.summarise()) is not None:
             return known
-        return (inspect.getdoc(self.cls) or "").split("\n\n")[0].replace("\n", " ")
+        return self.description.page.summary
+
+    @property
+    def description(self) -> Description:
+        """What verbs show of it."""
+        from ebmkit.registry.description import describe  # imports pydantic
+
+        cls: Any = self.cls
+        return describe(cls)
 
 
 class Registry:
@@ -52,12 +61,16 @@ class Registry:
 
     def find(self, kind: str, name: str) -> type[Component]:
         """The class that has this name. Raises UnknownComponent, PluginMissing or PluginBroken, without a place."""
+        return self.entry(kind, name).cls
+
+    def entry(self, kind: str, name: str) -> Entry:
+        """The entry of this name. Raises as `find` does."""
         if "." in name:
             self.load(name.partition(".")[0])
         entry = self._entries.get((kind, name))
         if entry is None:
             raise self._unknown(kind, name)
-        return entry.cls
+        return entry
 
     def load(self, namespace: str) -> None:
         """Make the components of one plugin known."""
@@ -91,6 +104,12 @@ class Registry:
         kind, name = cls.component_kind, cls.component_name
         alike = [entry for entry in self._entries.values() if entry.kind == kind and entry.name.endswith(f".{name}")]
         return next((entry.name for entry in alike if entry.cls is cls), name)
+
+    def origin(self, cls: type[Any]) -> str:
+        """` of ebmkit-alpha 0.2` for a component of an installed plugin, to be put after its name; empty for others."""
+        if not issubclass(cls, Component):
+            return ""
+        return origin(self.name_of(cls), self.plugins.loaded.values())
 
     def _unknown(self, kind: str, name: str) -> UnknownComponent:
         other = [known for known, known_name in self._entries if known_name == name]

@@ -18,6 +18,8 @@ from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
 from ebmkit.engine.telling.chain_words import chain_words
 from ebmkit.engine.telling.meanings import meanings
+from ebmkit.errors.describe import describe_error
+from ebmkit.errors.printable import printable
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
 from ebmkit.report.panels.frames import Frames, draw_frames
@@ -118,12 +120,18 @@ def _environment() -> Environment:
         loader=PackageLoader("ebmkit.report", "template"),
         autoescape=True,  # names, comments and messages are untrusted
         undefined=StrictUndefined,
+        finalize=_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["thousands"] = "{:,}".format
     environment.filters["data_uri"] = lambda png: f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return environment
+
+
+def _visible(value: Any) -> Any:
+    """Text without characters that are invisible or reorder the text around them; markup is ebmkit's own."""
+    return printable(value, "\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def lines(text: str) -> list[tuple[str, str]]:
@@ -181,7 +189,7 @@ def _verdict(view: RunView) -> str:
 
 
 def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    return describe_error(error)
 
 
 def _of(kind: type[C], value: Any) -> C:
@@ -224,7 +232,7 @@ def _results(view: RunView, summary: dict[str, Any]) -> list[Result]:
             met = False
         shown = f"{value:.5g}" if isinstance(value, int | float) else str(value)
         # A long name may be broken after its underscores.
-        broken, claim = Markup("_<wbr>").join(name.split("_")), " and ".join(map(claim_in_words, claims))
+        broken, claim = Markup("_<wbr>").join(printable(name, "").split("_")), " and ".join(map(claim_in_words, claims))
         results.append(Result(broken, shown, claim, met, known.get(name, "")))
     return results
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Model
 from ebmkit.contracts.plugin_modules import plugin_modules
+from ebmkit.errors.describe import describe_error
 from ebmkit.testing.example import instance
 
 
@@ -22,7 +23,7 @@ def models_near(component: Component) -> tuple[list[Model], list[str]]:
         try:
             model = instance(cls)
         except Exception as error:  # a plugin may raise anything; another model may fit
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            reason = describe_error(error)
             failed[cls] = f"model '{cls.component_name}' of its plugin cannot be created from its example ({reason})"
         else:
             assert isinstance(model, Model)

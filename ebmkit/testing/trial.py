@@ -12,6 +12,7 @@ import torch
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Model
 from ebmkit.contracts.packages import lacking, package_missing
+from ebmkit.errors.describe import describe_error
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.testing.case import Case, cases_of
 from ebmkit.testing.example import instance
@@ -57,7 +58,7 @@ class Trial:
             except (Inapplicable, EnvironmentLacks) as reason:  # a GPU, or an optional package
                 reasons.append(str(reason))
             except Exception as error:
-                seen = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+                seen = str(error) if isinstance(error, AssertionError) else describe_error(error)
                 who = f"{self.component.component_kind} '{self.component.component_name}'"
                 raise Broken(f"{who} breaks '{self.law.__name__}'{case}: {seen}. {self._sentence()}") from error
         if len(reasons) == len(cases):

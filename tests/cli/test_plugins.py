@@ -24,5 +24,7 @@ def test_a_plugin_whose_commands_fail_is_broken_and_not_a_traceback(install):
 
 def test_plugins_says_by_its_status_that_one_is_broken(install):
     install("bad", "1 / 0")
-    assert "broken\n    importing it raised ZeroDivisionError" in ebmkit("plugins", "--load", status=3).stdout
+    assert (
+        "ebmkit-bad 1.0  broken: importing it raised ZeroDivisionError" in ebmkit("plugins", "--load", status=3).stdout
+    )
     assert "installed" in ebmkit("plugins").stdout

@@ -98,7 +98,8 @@ def test_a_hook_that_fails_is_muted(alone, tmp_path, undrawn, hook, misdeed):
     plugins = [plugin(tmp_path, "angry", angry(hook, misdeed)), plugin(tmp_path, "calm", CALM)]
     record = run(load_spec(SHORT, plugins=plugins), runs_dir=tmp_path)
     assert record.status == "finished"
-    warning = f"plugin 'angry': hook 'ebmkit_{hook}' raised {MISDEEDS[misdeed]}; it is disabled for the rest of the run"
+    who = f"plugin 'angry' ({tmp_path / 'angry.py'})"
+    warning = f"{who}: hook 'ebmkit_{hook}' raised {MISDEEDS[misdeed]}; it is disabled for the rest of the run"
     assert [said for said in record.warnings if "hook" in said] == [warning]
     assert json.loads((record.folder / "run.json").read_text())["warnings"] == record.warnings
     assert (record.folder / "log.txt").read_text().count(warning) == 1

@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+from ebmkit.api import Sampler, component
 from ebmkit.registry.builtin import ebmkit_components
 from ebmkit.registry.first_sentence import first_sentence
 from ebmkit.registry.registry import Entry
@@ -55,7 +56,8 @@ def test_what_only_python_can_read_is_left_to_it(tmp_path, name):
 
 
 def test_without_sources_the_class_is_asked(tmp_path):
-    class Documented:
+    @component("x")
+    class Documented(Sampler):
         """From the class.
 
         More.

@@ -245,9 +245,27 @@ def test_an_entry_point_names_a_module(install, tmp_path):
 
 
 def test_ctrl_c_while_a_plugin_is_imported_is_nobodys_fault(install):
+    import signal
+
     install("slow", "raise KeyboardInterrupt")
-    with pytest.raises(KeyboardInterrupt):
-        Plugins().load("slow")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Plugins().load("slow")
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_where_ctrl_c_raises_nothing_a_keyboard_interrupt_is_the_plugins_own(install):
+    import signal
+
+    install("slow", "raise KeyboardInterrupt")
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)  # as in verbs
+    try:
+        with pytest.raises(EbmkitError, match="KeyboardInterrupt"):
+            Plugins().load("slow")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_file_that_fails_leaves_no_module_behind(tmp_path):

@@ -18,6 +18,8 @@ from ebmkit.engine.failure import Failure
 from ebmkit.engine.folder.run_format import FORMAT, refuse_other_format, summary_bytes
 from ebmkit.engine.telling.chain_words import chain_words
 from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.describe import text_of, type_name
+from ebmkit.errors.printable import printable
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.language.plan import Plan, resolved_yaml
 from ebmkit.storage.atomic import make_folder, open_append, storing, sweep, write_json, write_text
@@ -148,7 +150,7 @@ class Record:
     def say(self, line: str) -> None:
         """Write a line to `log.txt`."""
         with storing(self.folder / "log.txt", len(line)):
-            self._log.write(f"{datetime.now(UTC):%H:%M:%S} {line}\n")
+            self._log.write(f"{datetime.now(UTC):%H:%M:%S} {printable(line)}\n")
 
     def file(self, name: str) -> Path:
         """The path of a file in the run; its folder is created."""
@@ -214,7 +216,7 @@ class Record:
         """The run stops because of this error."""
         if self.status == "running":
             self.status = _status(error)
-        self.error = " ".join(str(error).split()) or type(error).__name__
+        self.error = " ".join(text_of(error).split()) or type_name(error)
 
     def _close(self) -> None:
         with suppress(OSError):  # a line that could not be written was reported by `say`

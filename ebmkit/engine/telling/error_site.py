@@ -15,9 +15,11 @@ from ebmkit.contracts.packages import lacking, package_missing
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.limit import Paused
 from ebmkit.errors import EbmkitError, Mistakes
+from ebmkit.errors.describe import text_of, type_name
 from ebmkit.errors.running import ComponentFailed, Diverged, EnvironmentLacks, OutOfMemory
 from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
+from ebmkit.registry.origin import origin
 
 
 class ErrorSite:
@@ -41,13 +43,14 @@ class ErrorSite:
     ) -> None:
         if isinstance(error, EnvironmentLacks) and error.place is None:
             error.place = self.plan.place(self._innermost(trace)[0])
-        # Errors that already have a place pass, and so do Ctrl-C and the limit of a session.
-        if not isinstance(error, Exception) or isinstance(error, EbmkitError | Mistakes | Paused):
+        # Errors that already have a place pass, and so do Ctrl-C and the limit of a session. A component that calls
+        # sys.exit() has failed.
+        if not isinstance(error, Exception | SystemExit) or isinstance(error, EbmkitError | Mistakes | Paused):
             return
         if isinstance(error, ModuleNotFoundError):
             self._raise_missing_package(error)
         path, who, where = self._innermost(trace)
-        said = str(error).strip().split("\n")[0]
+        said = text_of(error).strip().split("\n")[0]
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in said:
             wanted = re.search(r"allocate ([\d.]+ \w+)", said)
             raise OutOfMemory(
@@ -60,7 +63,7 @@ class ErrorSite:
         if isinstance(error, WrongBuild):
             raise ComponentFailed(f"{who}: {said}", self.plan.place(path)) from error
         raise ComponentFailed(
-            f"{who} raised {type(error).__name__}" + (f": {said}" if said else ""),
+            f"{who} raised {type_name(error)}" + (f": {said}" if said else ""),
             self.plan.place(path),
             help=f"{where}--debug shows the traceback",
         ) from error
@@ -84,13 +87,16 @@ class ErrorSite:
 def label_at(plan: Plan, path: Path) -> str:
     """The component at a path in words, `sampler 'langevin'`, or the name of a section."""
     kinds = {at: component.component_kind for at, component in walk(plan.spec)}
-    return f"{kinds[path]} '{plan.name_at(path)}'" if path in kinds else str(path[0])
+    if path not in kinds:
+        return str(path[0])
+    name = plan.name_at(path)
+    return f"{kinds[path]} '{name}'{origin(name, plan.plugins)}"
 
 
 def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
     """The component of the plan whose method this frame is, or that built the module prepared here, or the plugin."""
     owner = frame.f_locals.get("self")
-    culprit = owner if isinstance(owner, Component) else None
+    culprit = owner if issubclass(type(owner), Component) else None
     if frame.f_code.co_name == "prepare":  # other methods of a module may fail because of their caller
         culprit = culprit or builder_of(owner)
     if culprit is not None:
@@ -100,5 +106,5 @@ def _culprit(plan: Plan, frame: FrameType) -> tuple[Path, str] | None:
     for loaded in plan.plugins:
         name = frame.f_code.co_name
         if name.startswith("ebmkit_") and frame.f_globals.get("__name__", "").startswith(loaded.module):
-            return ("plugins", loaded.plugin.namespace), f"hook '{name}' of plugin '{loaded.plugin.namespace}'"
+            return ("plugins", loaded.plugin.namespace), f"hook '{name}' of {loaded.plugin.label}"
     return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pluggy
 
+from ebmkit.errors.describe import describe_error
 from ebmkit.language.plan import Plan
 
 
@@ -14,7 +15,7 @@ class Hooks:
     """The implementations of each hook, looked up once: `hooks.step_ended(view=view, step=7)`."""
 
     def __init__(self, plan: Plan, warn: Callable[[str], None]) -> None:
-        names = {loaded.module: loaded.plugin.namespace for loaded in plan.plugins}
+        names = {loaded.module: loaded.plugin.label for loaded in plan.plugins}
         self.run_started = Hook(plan.hooks.ebmkit_run_started, names, warn)
         self.step_ended = Hook(plan.hooks.ebmkit_step_ended, names, warn)
         self.checkpoint_saved = Hook(plan.hooks.ebmkit_checkpoint_saved, names, warn)
@@ -43,8 +44,6 @@ class Hook:
             function(**{name: arguments[name] for name in wanted})
         except (Exception, SystemExit) as error:
             self._implementations.remove(implementation)
-            said = " ".join(str(error).split())
             self.warn(
-                f"plugin '{plugin}': hook '{self.name}' raised {type(error).__name__}: {said}; "
-                "it is disabled for the rest of the run"
+                f"{plugin}: hook '{self.name}' raised {describe_error(error)}; it is disabled for the rest of the run"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ebmkit.language.plan import Plan
-from ebmkit.language.reference import result_meanings
+from ebmkit.registry.reference import result_meanings
 
 #: Statistics of training. Those of objectives that need no explanation, such as `cross_entropy`, are left out.
 STATISTICS = {

@@ -27,6 +27,11 @@ class Places:
         """The place of a value; for a default, that of the nearest enclosing value."""
         return self.checked.tree.follow(path).head
 
+    def label(self, component: Component) -> str:
+        """A component in messages about its code: with the name of its plugin, and the distribution."""
+        name, origin = self.registry.name_of(type(component)), self.registry.origin(type(component))
+        return f"{component.component_kind} '{name}'{origin}"
+
     def fitting(self, kind: str) -> str:
         """Registered components of a kind that fit the model of the spec, for advice; empty if there are none."""
         traits = self.checked.spec.model.traits()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Data, Model, Sampler
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.describe import describe_error, type_name
 from ebmkit.errors.fit import ShapeMismatch, Unsuitable
-from ebmkit.errors.schema import Refused
+from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import Places, label_of, question_of
@@ -26,11 +28,14 @@ def refusal_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         if inside or (isinstance(component, Model) and _has_another_shape(checked)):
             continue
         try:
-            reason = component.refusal(question)
+            reason: Any = component.refusal(question)
         except Exception as error:  # a plugin may raise anything
-            yield Refused(f"{label_of(component)}: 'refusal' raised {type(error).__name__}: {error}", here(*path))
+            yield ComponentFailed(f"{here.label(component)}: 'refusal' raised {describe_error(error)}", here(*path))
             continue
-        if reason:
+        if reason is not None and not isinstance(reason, str):
+            said = f"'refusal' returned an object of type {type_name(reason)}, but text or None is expected"
+            yield ComponentFailed(f"{here.label(component)}: {said}", here(*path))
+        elif reason:
             yield _refused(path, component, f"{label_of(component)} {reason}", question, here)
 
 

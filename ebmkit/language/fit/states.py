@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.describe import text_of
 from ebmkit.errors.fit import DataUnreadable, SectionMissing, ShapeMismatch, SpaceMismatch
+from ebmkit.errors.running import ComponentFailed
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.places import Places, event_of, label_of
+from ebmkit.language.fit.places import Places, label_of
 
 
 def data_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    data = checked.spec.data
-    try:
-        event_of(checked)
-    except Exception as error:  # a plugin's data may raise anything
-        if data is None:
-            raise
-        said = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        yield DataUnreadable(f"{label_of(data)}: {said}", here("data"))
+    """Checks that the shape of a state is known: files of data can be read, and shapes are shapes."""
+    spec = checked.spec
+    if spec.data:
+        try:
+            if not _is_shape(spec.data.event()):
+                yield ComponentFailed(f"{here.label(spec.data)}: {_NO_SHAPE}", here("data"))
+        except ValueError as error:
+            yield DataUnreadable(f"{label_of(spec.data)}: {text_of(error)}", here("data"))
+    fixed = spec.model.event()
+    if fixed is not None and not _is_shape(fixed):
+        yield ComponentFailed(f"{here.label(spec.model)}: {_NO_SHAPE}", here("model"))
+
+
+def _is_shape(event: Any) -> bool:
+    return type(event) is tuple and all(type(size) is int and size > 0 for size in event)
+
+
+_NO_SHAPE = "'event' must return a tuple of positive integers"
 
 
 def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:

@@ -18,8 +18,8 @@ from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.question import Question
 from ebmkit.engine.ema import RunningMean
-from ebmkit.language.reference import page
 from ebmkit.maths.spectral import SpectralNorm
+from ebmkit.registry.reference import page
 from tests.components.oracles import generator
 
 #: (channels, height, width), not all square and not all divisible by the strides.

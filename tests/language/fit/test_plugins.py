@@ -130,7 +130,7 @@ def test_a_sampler_around_another_may_need_more(mistakes):
 @pytest.mark.parametrize("moment", ["traits", "refusal"])
 def test_a_plugin_that_raises_is_reported_at_its_line(mistakes, moment):
     (said,) = mistakes(model={"use": "mine.raises", "moment": moment}, sampler="langevin")
-    assert f"model 'raises': '{moment}' raised KeyError: 'no {moment} today'" in said
+    assert f"model 'mine.raises': '{moment}' raised KeyError: 'no {moment} today'" in said
 
 
 def test_a_part_of_a_composition_is_asked_the_whole_question(mistakes):

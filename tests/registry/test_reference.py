@@ -5,9 +5,9 @@ import textwrap
 import pytest
 
 from ebmkit.language.load import load_spec
-from ebmkit.language.reference import page
 from ebmkit.language.sections import Expectation, Spec, Train
 from ebmkit.registry.loading import Plugins
+from ebmkit.registry.reference import page
 from ebmkit.registry.registry import Registry
 
 ENTRIES = Registry(Plugins()).entries()
@@ -68,15 +68,15 @@ def test_packaged_specs_are_right():
 
 def test_the_default_of_a_component_is_written_as_a_spec_would():
     from ebmkit.components.optimizers.adam import Adam
-    from ebmkit.language.reference import plain_default
+    from ebmkit.registry.reference import plain_default
 
     assert plain_default(Adam()) == "adam"
     assert plain_default((Adam(lr=0.5),)) == [{"use": "adam", "lr": 0.5}]
 
 
 def test_a_meaning_goes_on_over_several_lines():
-    from ebmkit.language.reference import page
     from ebmkit.language.sections import Spec
+    from ebmkit.registry.reference import page
 
     (threads,) = [parameter for parameter in page(Spec).parameters if parameter.name == "threads"]
     assert threads.meaning.endswith("a different number changes the results in their last bits.")
@@ -85,7 +85,7 @@ def test_a_meaning_goes_on_over_several_lines():
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.kind == "metric"], ids=lambda entry: entry.name)
 def test_every_result_of_a_metric_is_explained(entry):
     """In a few words that fit next to the number, and none is about a result that does not exist."""
-    from ebmkit.language.reference import result_meanings
+    from ebmkit.registry.reference import result_meanings
     from ebmkit.testing.example import instance
 
     made = instance(entry.cls)
@@ -98,7 +98,7 @@ def test_one_line_explains_names_that_differ_in_a_number():
     from ebmkit.components.metrics.mode_weights import ModeWeights
     from ebmkit.components.metrics.moments import Moments
     from ebmkit.components.metrics.probability import Probability
-    from ebmkit.language.reference import result_meanings
+    from ebmkit.registry.reference import result_meanings
 
     assert "nearest to mode k" in result_meanings(ModeWeights(modes=((0.0,), (1.0,))))["mode_weight_1"]
     assert "mean" in result_meanings(Moments(coordinates=(0, 3)))["mean(x3)"]

@@ -10,9 +10,13 @@ from typing import Any, get_type_hints
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Metric
+from ebmkit.errors.describe import type_name
 from ebmkit.registry import words as describe
 
 _HEADINGS = ("Results:", "Parameters:", "Reference:", "Example:")
+
+#: Maximum number of characters of a docstring that is shown.
+LONGEST = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +25,7 @@ class Parameter:
 
     name: str
     type: str
-    default: Any  # `dataclasses.MISSING` if there is none
+    default: Any  # as it is written in a spec; `dataclasses.MISSING` if there is none
     meaning: str
 
     @property
@@ -31,7 +35,7 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """The content of `ebmkit show` and of the reference."""
+    """The content of `ebmkit show` and of the reference, as plain data."""
 
     summary: str
     body: str  # formula and explanation
@@ -43,7 +47,7 @@ class Page:
 
 def page(cls: type[Any]) -> Page:
     """The reference page of a component or of a section of the language."""
-    text = inspect.getdoc(cls) or ""
+    text = (inspect.getdoc(cls) or "")[:LONGEST]
     sections = _split(text)
     summary, _, body = sections[""].partition("\n\n")
     meanings = _meanings(sections.get("Parameters:", ""))
@@ -52,7 +56,7 @@ def page(cls: type[Any]) -> Page:
         Parameter(
             field.name,
             describe.words(hints[field.name]),
-            _default(field),
+            dataclasses.MISSING if (default := default_of(field)) is dataclasses.MISSING else plain_default(default),
             meanings.get(field.name, ""),
         )
         for field in dataclasses.fields(cls)
@@ -109,22 +113,27 @@ def _meanings(text: str) -> dict[str, str]:
     return found
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The default of a field; `dataclasses.MISSING` if there is none."""
     return field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
 
 
 def plain_default(value: Any) -> Any:
-    """A default as it is written in a spec."""
+    """A default as it is written in a spec. Raises TypeError for one that no spec can contain."""
     if dataclasses.is_dataclass(value):
         given = {
             field.name: plain_default(current)
             for field in dataclasses.fields(value)
-            if (current := getattr(value, field.name)) != _default(field)
+            if (current := getattr(value, field.name)) != default_of(field)
         }
         component: Any = value
         if not isinstance(component, Component):  # a section
             return given
         return {"use": component.component_name, **given} if given else component.component_name
-    if isinstance(value, tuple):
+    if type(value) in (tuple, list):
         return [plain_default(item) for item in value]
+    if type(value) is dict:
+        return {plain_default(key): plain_default(item) for key, item in value.items()}
+    if type(value) not in (str, int, float, bool, type(None)):
+        raise TypeError(f"an object of type {type_name(value)} cannot be written in a spec")
     return value

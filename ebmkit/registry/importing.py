@@ -1,0 +1,133 @@
+"""Importing the module of a plugin, so that a failure or a side effect of the import concerns this plugin only."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ebmkit.errors.describe import describe_error, type_name
+from ebmkit.registry.hookspecs import API_VERSION
+from ebmkit.registry.plugin_output import output_on_stderr
+from ebmkit.registry.process_state import process_state_kept
+
+if TYPE_CHECKING:
+    from ebmkit.registry.discovery import Plugin
+
+
+class Unusable(Exception):
+    """Why a plugin cannot be used. It is reported at the line of the spec that names the plugin."""
+
+
+class Imported(NamedTuple):
+    """The module of a plugin, as the names that it defines."""
+
+    name: str
+    names: dict[str, Any]
+    sha256: str
+
+
+@contextmanager
+def contained(changed: list[str]) -> Iterator[None]:
+    """Around code of a plugin that should only define something: it prints on stderr, and changes of the process are
+    undone; `changed` receives their names."""
+    with process_state_kept(changed), output_on_stderr():
+        yield
+
+
+def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
+    """Import a plugin. Any exception that it raises becomes Unusable; `changed` is as in `contained`."""
+    try:
+        with contained(changed):
+            module = _import_file(plugin) if isinstance(plugin.target, Path) else plugin.target.load()  # type: ignore[union-attr]
+    except BaseException as error:  # SystemExit included: a plugin must not stop ebmkit
+        if was_ctrl_c(error):
+            raise
+        raise Unusable(f"importing it raised {describe_error(error)}") from error
+    if not issubclass(type(module), ModuleType):
+        raise Unusable(f"its entry point must name a module, not an object of type {type_name(module)}")
+    names = ModuleType.__getattribute__(module, "__dict__")  # not through methods that the module may define
+    _check_version(names.get("EBMKIT_API", API_VERSION))
+    _check_attributes(module, names)
+    try:
+        return Imported(module_name(plugin), names, digest(names.get("__file__")))
+    except (OSError, TypeError, ValueError) as error:
+        raise Unusable(f"its files cannot be read: {describe_error(error)}") from error
+
+
+def forget(plugin: Plugin, before: Collection[str]) -> None:
+    """Remove the modules of a plugin that cannot be used: other code, such as `inspect`, looks at all modules.
+
+    Those that were imported `before` stay: the entry point may name any module.
+    """
+    package = module_name(plugin).partition(".")[0]
+    for name in [name for name in sys.modules if name.partition(".")[0] == package and name not in before]:
+        del sys.modules[name]
+
+
+def was_ctrl_c(error: BaseException) -> bool:
+    """Whether the user interrupted the program. In verbs Ctrl-C raises nothing, so there it was the plugin itself."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def module_name(plugin: Plugin) -> str:
+    """The name under which the module of a plugin is imported."""
+    if isinstance(plugin.target, Path):
+        return f"ebmkit_plugin_{plugin.namespace}"
+    return plugin.target.value.partition(":")[0].strip() if plugin.target else ""
+
+
+def _check_version(spoken: Any) -> None:
+    if type(spoken) is not int:
+        raise Unusable(f"its EBMKIT_API is an object of type {type_name(spoken)}, but an integer is expected")
+    if spoken != API_VERSION:
+        raise Unusable(f"it was written for plugin API {spoken}, but this ebmkit has API {API_VERSION}")
+
+
+def _check_attributes(module: ModuleType, names: dict[str, Any]) -> None:
+    """A module stays among all modules, where other code asks for names that it may lack."""
+    if type(module).__getattribute__ is not ModuleType.__getattribute__:
+        raise Unusable(f"its module is of the type {type_name(module)}, which has its own __getattribute__")
+    try:
+        if "__getattr__" in names:
+            names["__getattr__"]("__ebmkit__")
+    except AttributeError:
+        pass
+    except BaseException as error:
+        raise Unusable(f"__getattr__ of its module raised {describe_error(error)}, not AttributeError") from error
+
+
+def _import_file(plugin: Plugin) -> ModuleType:
+    import importlib.util
+
+    assert isinstance(plugin.target, Path)
+    name = module_name(plugin)
+    spec = importlib.util.spec_from_file_location(name, plugin.target)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and type hints look their module up by name
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def digest(file: str | None) -> str:
+    """SHA-256 over the Python files of the module in `file`, for the run's lock."""
+    import hashlib
+
+    if not file:
+        raise Unusable("its module has no file: a package needs an __init__.py")
+    path = Path(file)
+    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    digest = hashlib.sha256()
+    for each in files:
+        digest.update(each.relative_to(path.parent).as_posix().encode() + b"\0" + each.read_bytes() + b"\0")
+    return digest.hexdigest()

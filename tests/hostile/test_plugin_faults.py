@@ -1,0 +1,205 @@
+"""A faulty plugin is named in one line with its reason, and nothing else notices it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .plant_faults import distribution_of, namespace_of, plant, plant_healthy, shown_as, spec_of
+from .plugin_faults import FAULTS, SPEC
+
+ROOT = Path(__file__).parents[2]
+
+PLAIN = """\
+ebmkit: 1
+data: {use: two_moons, size: 64, test_size: 32}
+model: {use: mlp, hidden: [4]}
+objective: {use: nce, noise: gaussian}
+sampler: {use: langevin, steps: 3}
+samples: 20
+train: {steps: 2, batch_size: 16}
+"""
+
+#: Verbs that must work whatever is installed, with their exit status, if it is always the same. The first one imports
+#: the plugins: later verbs of the same process find their modules.
+VERBS = {
+    "plugins --load": None,
+    "list": 0,
+    "list bregman --json": 0,
+    "show sampler langevin": 0,
+    "show bregman healthy.square": 0,
+    "show bregman healthy.square --json": 0,
+    "schema": 0,
+    "plugins": None,
+    "plugins --json": None,
+    "plugins --load --json": None,
+    "validate plain.yaml": 0,
+    "validate healthy.yaml": 0,
+    "validate healthy.yaml --format json": 0,
+    "resolve plain.yaml": 0,
+    "resolve healthy.yaml --json": 0,
+    "doctor": None,
+    "doctor --json": None,
+    "completion bash": 0,
+    "complete show bregman": 0,
+}
+
+#: Verbs whose output is one JSON document.
+JSON = [verb for verb in VERBS if "json" in verb or verb == "schema"]
+
+#: Those whose specs are also checked where all are installed; alone, all are.
+SOME = [kind for kind in FAULTS if FAULTS[kind].spec][::10]
+
+
+class Site:
+    """A folder with installed distributions, and the specs that use them."""
+
+    def __init__(self, folder: Path, kinds: list[str]) -> None:
+        self.folder, self.kinds = folder, kinds
+        plant_healthy(folder)
+        for kind in kinds:
+            plant(folder, kind, FAULTS[kind])
+        (folder / "plain.yaml").write_text(PLAIN)
+        (folder / "healthy.yaml").write_text(SPEC.format(generator="healthy.square"))
+        for kind in kinds:
+            if spec := spec_of(kind, FAULTS[kind]):
+                (folder / f"{namespace_of(kind)}.yaml").write_text(spec)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        path = os.pathsep.join([str(ROOT), str(self.folder)])
+        cleared = {name: value for name, value in os.environ.items() if name != "EBMKIT_DISABLE_PLUGINS"}
+        return {**cleared, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+
+    def carry_out(self, commands: list[str]) -> dict[str, dict]:
+        """What each command did, all in one process, in this order."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.hostile.verbs"],
+            input=json.dumps([command.split() for command in commands]),
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=self.environment,
+            check=True,
+        )
+        return dict(zip(commands, json.loads(done.stdout), strict=True))
+
+    def bits(self) -> dict[str, str]:
+        """The hashes of the weights and samples of a run of the plain spec."""
+        words = ["run", "plain.yaml", "--quiet", "--no-report", "--runs-dir", "runs"]
+        command = [sys.executable, "-m", "ebmkit", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment)
+        assert done.returncode == 0, done.stderr
+        run = self.folder / done.stdout.strip()
+        files = [*run.glob("checkpoints/step-*/*.safetensors"), *run.glob("samples/*.safetensors")]
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture(scope="module")
+def bits(tmp_path_factory) -> dict[str, str]:
+    """Those of a run where no plugin is installed."""
+    found = Site(tmp_path_factory.mktemp("alone"), []).bits()
+    assert len(found) >= 3
+    return found
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory) -> tuple[Site, dict[str, dict]]:
+    """All faulty distributions in one installation, and what the verbs do there."""
+    site = Site(tmp_path_factory.mktemp("together"), list(FAULTS))
+    return site, site.carry_out([*VERBS, *(f"validate {namespace_of(kind)}.yaml" for kind in SOME)])
+
+
+def check_verb(verb: str, done: dict) -> None:
+    assert done["traceback"] == ""
+    assert "Traceback" not in done["stderr"]
+    expected = VERBS[verb]
+    assert done["status"] in ((0, 3) if expected is None else (expected,)), done["stderr"]
+    for text in (done["stdout"], done["stderr"]):
+        assert not any(letter in text for letter in "\x1b\x07\u202e")
+    if verb in JSON:
+        json.loads(done["stdout"])
+    if verb.startswith(("list", "schema", "plugins", "complete", "doctor")):
+        assert "healthy" in done["stdout"]
+    if verb.startswith("validate") and "json" not in verb:
+        assert "ok" in done["stdout"]
+
+
+def check_kind(kind: str, done: dict[str, dict]) -> None:
+    """One line names the distribution and the reason: of `plugins`, and at the line of the spec that needs it."""
+    fault, shown = FAULTS[kind], shown_as(kind, FAULTS[kind])
+    rows = done["plugins" if fault.when == "metadata" else "plugins --load"]
+    lines = [line for line in rows["stdout"].splitlines() if f"  {shown} " in line or f"  {shown}, " in line]
+    assert len(lines) == 1, lines
+    assert fault.reason in lines[0]
+    status = {"metadata": "  broken: ", "load": "  broken: ", "note": "  loaded: importing it changed "}
+    assert status.get(fault.when, "  loaded") in lines[0]
+    if fault.when in ("metadata", "load"):
+        assert rows["status"] == 3
+        warnings = [
+            line for line in done["list"]["stderr"].splitlines() if f"({shown})" in line or f"({shown}, " in line
+        ]
+        assert len(warnings) == 1
+        assert warnings[0].startswith("warning[E122]")
+        assert fault.reason in warnings[0]
+
+
+def check_spec(kind: str, done: dict) -> None:
+    fault = FAULTS[kind]
+    assert done["traceback"] == ""
+    if fault.when not in ("metadata", "load"):
+        assert done["status"] == 0, done["stderr"]
+        return
+    assert done["status"] == 3
+    errors = [line for line in done["stderr"].splitlines() if line.startswith("error")]
+    (line,) = errors
+    assert line.startswith("error[E122]: ")
+    assert shown_as(kind, fault) in line
+    assert fault.reason in line
+    assert f"{namespace_of(kind)}.yaml:5:" in done["stderr"]
+
+
+def test_there_are_enough_kinds():
+    assert len(FAULTS) >= 80
+    assert len({namespace_of(kind) for kind in FAULTS}) == len(FAULTS)
+    assert all(fault.reason or fault.when == "never" for fault in FAULTS.values())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_works_where_all_faults_are_installed_together(together, verb):
+    check_verb(verb, together[1][verb])
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_one_line_names_the_distribution_and_the_reason(together, kind):
+    check_kind(kind, together[1])
+
+
+@pytest.mark.parametrize("kind", SOME)
+def test_a_spec_that_needs_the_plugin_is_refused_at_its_line(together, kind):
+    check_spec(kind, together[1][f"validate {namespace_of(kind)}.yaml"])
+
+
+def test_plain_specs_give_the_same_bits_where_all_faults_are_installed(together, bits):
+    assert together[0].bits() == bits
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", FAULTS)
+def test_each_fault_alone(tmp_path, bits, kind):
+    site = Site(tmp_path, [kind])
+    needed = f"validate {namespace_of(kind)}.yaml"
+    done = site.carry_out([*VERBS, *([needed] if FAULTS[kind].spec else [])])
+    for verb in VERBS:
+        check_verb(verb, done[verb])
+    check_kind(kind, done)
+    if needed in done:
+        check_spec(kind, done[needed])
+    assert site.bits() == bits
+    assert distribution_of(kind) in shown_as(kind, FAULTS[kind]).replace("_", "-")

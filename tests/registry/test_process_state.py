@@ -1,0 +1,86 @@
+"""What an import changes in the process is undone and named."""
+
+import builtins
+import json
+import logging
+import os
+import random
+import signal
+import sys
+import warnings
+from pathlib import Path
+
+import numpy.random
+import pytest
+import torch
+
+from ebmkit.registry.process_state import process_state_kept
+
+
+def state():
+    """What other components depend on."""
+    return [
+        dict(os.environ),
+        Path.cwd(),
+        list(sys.path),
+        sys.excepthook,
+        sys.getrecursionlimit(),
+        signal.getsignal(signal.SIGTERM),
+        list(logging.root.handlers),
+        logging.root.level,
+        [each for each in warnings.filters if each[0] == "error"],
+        random.getstate(),
+        torch.get_default_dtype(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.default_generator.get_state().tolist(),
+        json.dumps,
+        builtins.print,
+        sys.modules["json"],
+    ]
+
+
+CHANGES = {
+    "environment variables": lambda: os.environ.update(EBMKIT_DISABLE_PLUGINS="1"),
+    "the working directory": lambda: os.chdir("/"),
+    "the search path of modules": lambda: sys.path.insert(0, "/nowhere"),
+    "the hooks of the interpreter": lambda: setattr(sys, "excepthook", print),
+    "the recursion limit": lambda: sys.setrecursionlimit(5000),
+    "signal handlers": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
+    "the configuration of logging": lambda: logging.root.addHandler(logging.NullHandler()),
+    "the filters of warnings": lambda: warnings.simplefilter("error"),
+    "settings of torch": lambda: torch.set_default_dtype(torch.float64),
+    "modules or functions of ebmkit": lambda: setattr(json, "dumps", None),
+    "functions of Python": lambda: setattr(builtins, "print", None),
+    "global random generators": lambda: numpy.random.seed(3),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_undone_and_named(name):
+    before, changed = state(), []
+    with process_state_kept(changed):
+        CHANGES[name]()
+    assert changed == [name]
+    assert state() == before
+
+
+def test_all_changes_at_once_before_an_exception():
+    def change_all():
+        for change in CHANGES.values():
+            change()
+        raise ValueError("at last")
+
+    before, changed = state(), []
+    with pytest.raises(ValueError, match="at last"), process_state_kept(changed):
+        change_all()
+    assert sorted(changed) == sorted(CHANGES)
+    assert state() == before
+
+
+def test_an_import_that_only_defines_changes_nothing():
+    changed = []
+    with process_state_kept(changed):
+        sys.modules["defined_by_a_test"] = json
+        warnings.filterwarnings("ignore", message="of a library")
+    del sys.modules["defined_by_a_test"]
+    assert changed == []
