@@ -42,8 +42,8 @@ BUGS = [
         "variances taken for masses",
         "warm-up",
         "chains/warmup.py",
-        "torch.where(variance > 0, variance, state.mass.inverse)",
-        "torch.where(variance > 0, 1 / variance, state.mass.inverse)",
+        "torch.where(variance == 0, state.mass.inverse, variance)",
+        "torch.where(variance == 0, state.mass.inverse, 1 / variance)",
     ),
     Planted(
         "the last step size tried, not the mean",

@@ -131,8 +131,8 @@ BUGS = [
         "weights of the mixture swapped",
         "noise",
         "components/noise/nets/mixed_density.py",
-        "torch.logaddexp(log(self.share) + self.base.log_prob(x), log1p(-self.share) + self.other.log_prob(x))",
-        "torch.logaddexp(log1p(-self.share) + self.base.log_prob(x), log(self.share) + self.other.log_prob(x))",
+        "torch.logaddexp(log(self.share) + base, log1p(-self.share) + other)",
+        "torch.logaddexp(log1p(-self.share) + base, log(self.share) + other)",
     ),
     Planted(
         "the mixture's coin upside down",
