@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 #: Numbers in a block of draws.
-BLOCK = 1 << 21
+BLOCK = 1 << 19
 
 
 class Draws(NamedTuple):

@@ -52,7 +52,7 @@ class Evaluation:
         failed: list[Failure] = []
         if view.can_sample and (most := self.samples_of(metrics, at_least)):
             try:
-                view.samples(most)
+                view.draw(most)
             except EbmkitError as error:
                 view.refuse_samples(error)
                 failed.append(Failure(SAMPLES, (), error))

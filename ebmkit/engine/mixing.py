@@ -67,8 +67,10 @@ def mixing(draws: Draws) -> Mixing:
     """The diagnostics of long chains."""
     x = draws.x.detach()
     energy = draws.seen.get("energy")
-    still = (x == x[:1, :1]).flatten(0, 1).all(0).cpu()
-    return Mixing(_figures(x), None if energy is None else _figures(energy), still, x.shape[0], x.shape[1])
+    still = torch.ones_like(x[0, 0], dtype=torch.bool)
+    for block in draws.blocks():
+        still &= (block == x[:1, :1]).flatten(0, 1).all(0)
+    return Mixing(_figures(x), None if energy is None else _figures(energy), still.cpu(), x.shape[0], x.shape[1])
 
 
 def verdict(view: RunView) -> str:

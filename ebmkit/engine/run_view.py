@@ -190,12 +190,16 @@ class RunView:
         the `samples` of the spec, or those that it announces in its traits.
         """
         n = min(n, self._most)
+        self.draw(n)
+        assert self._drawn is not None
+        return self._drawn.states(n).to(self.parts.device)
+
+    def draw(self, n: int) -> None:
+        """Draw `n` samples, unless there are some of this step; those of long chains need not fit into memory."""
         wanted = self.plan.spec.samples if self.plan.spec.chains else n
         if self._drawn is None or self._drawn_at != self.step or self._drawn.total < wanted:
             _raise_again(self.no_samples)
             self._take(self._drawing.draw(wanted, self.step, self.condition))
-            assert self._drawn is not None
-        return self._drawn.states(n).to(self.parts.device)
 
     def _take(self, drawn: Drawn) -> None:
         self._drawn, self._drawn_at = drawn, self.step

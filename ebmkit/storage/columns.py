@@ -16,8 +16,9 @@ from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import make_folder, storing, sync_folder
 from ebmkit.storage.regular import open_regular
 
-#: Bytes of rows that are collected, on their device, before they are written.
-BLOCK = 1 << 23
+#: Bytes of rows that are collected, on their device, before they are written; and rows before they are joined, because
+#: a small tensor takes much more memory than its numbers.
+BLOCK, ROWS = 1 << 22, 500
 #: Bytes read at once.
 PIECE = 1 << 22
 #: Bytes before the first row: the length of the header, and the header, filled with spaces.
@@ -53,22 +54,22 @@ class Column:
         self._hash = hashlib.sha256()
 
     def append(self, block: Tensor) -> None:
-        """Write more rows, and wait until they are on the disk."""
+        """Write more rows. They are safe after the next `mark`."""
         content = _bytes(block)
         header = b"" if self.rows else self._header()
         with storing(self.path, len(header) + len(content)):
             with self.path.open("ab" if self.rows else "xb") as file:
                 file.write(header)
                 file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
             if header:
                 sync_folder(self.path.parent)
         self._hash.update(content)
         self.rows += len(block)
 
     def mark(self) -> dict[str, Any]:
-        """How far it has grown, for a checkpoint."""
+        """How far it has grown, for a checkpoint: what is written is on the disk."""
+        with storing(self.path), self.path.open("ab") as file:
+            os.fsync(file.fileno())
         return {
             "rows": self.rows,
             "shape": list(self.shape),
@@ -119,6 +120,29 @@ class Column:
         return len(text).to_bytes(8, "little") + text
 
 
+class Waiting:
+    """Rows that are not written yet, on their device."""
+
+    def __init__(self) -> None:
+        self.count = self.bytes = 0
+        self._rows: list[Tensor] = []
+        self._joined: list[Tensor] = []
+
+    def add(self, row: Tensor) -> None:
+        """One more row."""
+        self._rows.append(row)
+        self.count += 1
+        self.bytes += row.numel() * row.element_size()
+        if len(self._rows) == ROWS:
+            self._joined.append(torch.stack(self._rows))
+            self._rows = []
+
+    def block(self) -> Tensor:
+        """All of them, `(count, ...)`."""
+        rest = [torch.stack(self._rows)] if self._rows else []
+        return torch.cat([*self._joined, *rest])
+
+
 class Columns:
     """The columns of a folder, which all have the same number of rows when they are complete.
 
@@ -128,19 +152,19 @@ class Columns:
     def __init__(self, folder: Path, rows: int) -> None:
         self.folder, self.planned = folder, rows
         self._columns: dict[str, Column] = {}
-        self._waiting: dict[str, list[Tensor]] = {}
+        self._waiting: dict[str, Waiting] = {}
 
     def add(self, name: str, row: Tensor) -> None:
         """One more row of the column `name`."""
-        waiting = self._waiting.setdefault(name, [])
-        waiting.append(row)
-        if len(waiting) * row.numel() * row.element_size() >= BLOCK:
+        waiting = self._waiting.setdefault(name, Waiting())
+        waiting.add(row)
+        if waiting.bytes >= BLOCK:
             self._write(name)
 
     def rows(self, name: str) -> int:
         """The number of rows of a column."""
         written = self._columns[name].rows if name in self._columns else 0
-        return written + len(self._waiting.get(name, ()))
+        return written + (self._waiting[name].count if name in self._waiting else 0)
 
     def column(self, name: str) -> Tensor:
         """All rows of a complete column, chains first, mapped from the file: `(chains, rows, ...)`."""
@@ -180,10 +204,9 @@ class Columns:
                 column.path.unlink()
 
     def _write(self, name: str) -> None:
-        waiting = self._waiting.pop(name, [])
-        if not waiting:
+        if name not in self._waiting:
             return
-        block = torch.stack(waiting).cpu()
+        block = self._waiting.pop(name).block().cpu()
         if name not in self._columns:
             path = column_file(self.folder, name)
             with storing(path):  # a new file: not one that a link of this name leads to

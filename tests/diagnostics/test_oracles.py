@@ -237,3 +237,14 @@ def test_it_is_calculated_where_the_draws_are(figure):
         assert found.device == there.device
         assert not seen.host_syncs
         torch.testing.assert_close(found.cpu(), figure(x), rtol=1e-12, atol=0)
+
+
+def test_draws_that_are_read_in_parts_have_the_same_figures(monkeypatch):
+    """As those of a run are, with the draws of a coordinate far apart in their file."""
+    x = autoregressive(4, 60, 7, 0.5)
+    expected = [figure(x) for figure in (rhat, ess_bulk, ess_tail)]
+    monkeypatch.setattr(coordinates, "SLAB", 3 * 4 * 60)
+    monkeypatch.setattr(coordinates, "BLOCK", 2 * 4 * 60)
+    by_draw = x.transpose(0, 1).contiguous().transpose(0, 1)
+    for figure, known in zip((rhat, ess_bulk, ess_tail), expected, strict=True):
+        assert figure(by_draw).equal(known)

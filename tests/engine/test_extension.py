@@ -32,7 +32,7 @@ def same(one: Path, other: Path) -> list[str]:
     return [name for name in different(remains(one), remains(other)) if name not in NAMING]
 
 
-@pytest.mark.parametrize("name", ["nuts", "parallel_tempering", "gibbs", "exact"])
+@pytest.mark.parametrize("name", ["nuts", "exact"])
 def test_it_is_the_run_that_had_asked_for_all(name, tmp_path):
     plan, dice = sampler_plan(name), random.Random(name)
     first, extra = plan.spec.samples, dice.randrange(1, 100)

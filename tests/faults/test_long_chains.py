@@ -22,7 +22,7 @@ from ebmkit.errors.running import StorageFailed
 from ebmkit.registry.builtin import COMPONENTS
 from ebmkit.storage import columns
 
-from .refusals import Refusals
+from .refusals import Operation, Refusals
 from .remains import different, remains
 
 #: 40 steps of warm-up, 11 of burn-in, and three to each of 30 draws. Every seventh step is saved.
@@ -204,6 +204,15 @@ def test_what_a_killed_process_wrote_after_its_last_checkpoint_is_not_trusted(pl
     assert different(remains(folder), whole) == []
 
 
+@pytest.fixture(scope="module")
+def operations(plan, tmp_path_factory) -> list[Operation]:
+    """What a run does to files."""
+    runs = tmp_path_factory.mktemp("operations")
+    with Refusals(runs) as refusals:
+        run(plan, runs_dir=runs)
+    return refusals.seen
+
+
 @pytest.mark.parametrize(
     ("what", "name", "number"),
     [
@@ -215,14 +224,12 @@ def test_what_a_killed_process_wrote_after_its_last_checkpoint_is_not_trusted(pl
         ("write", "chains/tuning.safetensors", errno.ENOSPC),
     ],
 )
-def test_a_disk_that_refuses_costs_only_time(what, name, number, plan, whole, tmp_path):
-    with Refusals(tmp_path / "whole") as seen:
-        run(plan, runs_dir=tmp_path / "whole")
-    found = [at for at, each in enumerate(seen.seen) if (each.what, each.name) == (what, name)]
+def test_a_disk_that_refuses_costs_only_time(what, name, number, plan, whole, operations, tmp_path):
+    found = [at for at, each in enumerate(operations) if (each.what, each.name) == (what, name)]
     at = found[len(found) // 2]
-    with Refusals(tmp_path / "left", at, number), pytest.raises(StorageFailed, match=Path(name).name):
-        run(plan, runs_dir=tmp_path / "left")
-    (folder,) = tmp_path.glob("left/*/*/")
+    with Refusals(tmp_path, at, number), pytest.raises(StorageFailed, match=Path(name).name):
+        run(plan, runs_dir=tmp_path)
+    (folder,) = tmp_path.glob("*/*/")
     assert json.loads((folder / "run.json").read_text())["status"] == "failed"
     resume(plan, folder)
     assert different(remains(folder), whole) == []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import fsum
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge
 
-from ebmkit.components.metrics.trace import trace
+from ebmkit.components.metrics.trace import mean, trace
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.traits import MetricTraits
@@ -51,4 +50,4 @@ class Acceptance(Metric):
 
     def measure(self, view: View) -> dict[str, float]:
         shares = trace(view, "acceptance", self.samples)
-        return {"acceptance": fsum(shares) / len(shares)}
+        return {"acceptance": mean(shares)}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import fsum
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge
 
-from ebmkit.components.metrics.trace import trace
+from ebmkit.components.metrics.trace import mean, trace
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.traits import MetricTraits
@@ -55,7 +54,7 @@ class GradientMagnitude(Metric):
     def measure(self, view: View) -> dict[str, float]:
         norms = trace(view, "gradient_norm", self.samples)
         return {
-            "gradient_magnitude": fsum(norms) / len(norms),
-            "gradient_magnitude_first": norms[0],
-            "gradient_magnitude_last": norms[-1],
+            "gradient_magnitude": mean(norms),
+            "gradient_magnitude_first": float(norms[0]),
+            "gradient_magnitude_last": float(norms[-1]),
         }

@@ -59,7 +59,7 @@ class Moments(Metric):
         return tuple(f"{word}(x{k})" for k in self.coordinates for word in ("mean", "std"))
 
     def measure(self, view: View) -> dict[str, float]:
-        x = view.samples(self.samples).flatten(1).cpu().double()[:, list(self.coordinates)]
+        x = view.samples(self.samples).flatten(1)[:, list(self.coordinates)].cpu().double()
         found: dict[str, float] = {}
         for k, mean, std in zip(self.coordinates, x.mean(0).tolist(), x.std(0).tolist(), strict=True):
             found |= {f"mean(x{k})": mean, f"std(x{k})": std}

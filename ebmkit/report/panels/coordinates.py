@@ -41,9 +41,11 @@ def quantities(view: RunView, most: int) -> dict[str, Tensor]:
     """Quantities shown for long chains, each `(chains, draws)` in float64: coordinates, or the mean of all units if
     there are many discrete ones; and the energy."""
     assert view.draws is not None
+    import torch
+
     x = view.draws.x.flatten(2)
     if is_discrete(view) and x.shape[2] > most:
-        found = {"mean unit": x.double().mean(2)}
+        found = {"mean unit": torch.cat([block.flatten(2).double().mean(2) for block in view.draws.blocks()], 1)}
     else:
         found = {coordinate(view.event, index): x[:, :, index] for index in chosen(view, most)}
     if "energy" in view.draws.seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,7 @@ def draw_units(axes: Any, view: RunView) -> str:
     """One dot per unit with two standard errors, and a line at the exact mean."""
     import torch
 
-    x = view.samples(view.plan.spec.samples).flatten(1).cpu().double()
-    mean, error = x.mean(0), _errors(view, x)
+    mean, error, count = _means(view)
     units = torch.arange(len(mean))
     few = len(mean) <= NAMED
     if few:
@@ -50,7 +50,7 @@ def draw_units(axes: Any, view: RunView) -> str:
         )
     else:
         axes.scatter(units, mean, s=6, color=SAMPLES, linewidths=0, label="samples")
-    words = f"Means over {len(x):,} samples"
+    words = f"Means over {count:,} samples"
     words += (
         ", with two standard errors." if few else f"; their standard errors are at most {number(float(error.max()))}."
     )
@@ -81,8 +81,9 @@ def draw_states(axes: Any, view: RunView) -> str:
 
     p = _probabilities(view)
     count = len(p)
-    x = view.samples(view.plan.spec.samples)
-    share = torch.bincount(numbers(x, _values(view)).cpu(), minlength=count).double() / len(x)
+    found = torch.stack([torch.bincount(numbers(x, _values(view)).cpu(), minlength=count) for x in _all(view)]).sum(0)
+    total = int(found.sum())
+    share = found.double() / total
     places = torch.arange(count)
     axes.bar(places.numpy(), share.numpy(), width=0.7, color=SAMPLES, alpha=0.55, linewidth=0, label="samples")
     axes.hlines(p, places - 0.35, places + 0.35, color=EXACT, linewidth=1.4, label="exp(-E) / Z")
@@ -96,7 +97,7 @@ def draw_states(axes: Any, view: RunView) -> str:
         else ""
     )
     return (
-        f"Share of {len(x):,} samples in each of {count} states, written as the lower (0) and higher (1) values of "
+        f"Share of {total:,} samples in each of {count} states, written as the lower (0) and higher (1) values of "
         f"their units{': ' if listed else ''}{listed}. The total variation distance from exp(-E) / Z is "
         f"{number(float((share - p).abs().sum() / 2))}."
     )
@@ -131,11 +132,24 @@ def _exact_means(view: RunView) -> tuple[Tensor | None, str]:
     return None, ""
 
 
-def _errors(view: RunView, x: Tensor) -> Tensor:
-    """The standard errors of the means, corrected for autocorrelation in long chains."""
+def _means(view: RunView) -> tuple[Tensor, Tensor, int]:
+    """The means of units, their standard errors, corrected for autocorrelation in long chains, and how many samples."""
+    import torch
+
     from ebmkit.diagnostics.mcse import mcse_mean
 
+    sums, count = torch.zeros(prod(view.event), dtype=torch.float64), 0
+    for x in _all(view):
+        sums, count = sums + x.flatten(1).cpu().double().sum(0), count + len(x)
     if view.draws is not None:
-        return mcse_mean(view.draws.x.flatten(2)).cpu().nan_to_num(0.0)
-    error: Tensor = x.std(0) / len(x) ** 0.5
-    return error
+        return sums / count, mcse_mean(view.draws.x.flatten(2)).cpu().nan_to_num(0.0), count
+    (x,) = _all(view)
+    return sums / count, x.flatten(1).cpu().double().std(0) / count**0.5, count
+
+
+def _all(view: RunView) -> Iterator[Tensor]:
+    """All samples; those of long chains in blocks."""
+    if view.draws is None:
+        yield view.samples(view.plan.spec.samples)
+    else:
+        yield from (block.flatten(0, 1) for block in view.draws.blocks())

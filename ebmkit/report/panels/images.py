@@ -52,7 +52,8 @@ def draw_exact(axes: Any, view: RunView) -> str:
 def draw_samples(axes: Any, view: RunView) -> str:
     """Samples of the model; for long chains, from all parts of the chains."""
     count = view.plan.spec.samples
-    return _grid(axes, view, view.samples(count), view.samples(min(SIDE * SIDE, count)))
+    some = view.samples(min(POINTS, count))
+    return _grid(axes, view, some, view.samples(min(SIDE * SIDE, count)), count)
 
 
 def draw_moments(axes: Any, view: RunView) -> str:
@@ -149,8 +150,9 @@ def tiles(view: RunView, images: Tensor, low: float, high: float, columns: int =
     return shown
 
 
-def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None) -> str:
-    """A grid of the first images, or of those given as `shown`."""
+def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None, total: int | None = None) -> str:
+    """A grid of the first images, or of those given as `shown`; there are `total`, of which `images` may be some."""
+    total = len(images) if total is None else total
     low, high = shades(view, images)
     # The page scales the pixels themselves.
     axes.imshow(tiles(view, images if shown is None else shown, low, high), interpolation="none")
@@ -160,7 +162,7 @@ def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None)
     shade = (high - low) / 255
     beyond = float(((some < low - shade) | (some > high + shade)).double().mean())
     return (
-        f"{min(len(images), SIDE * SIDE)} of {len(images):,}. Black is {number(low)}, white {number(high)}. Values of "
+        f"{min(total, SIDE * SIDE)} of {total:,}. Black is {number(low)}, white {number(high)}. Values of "
         f"the first {len(some):,}: mean ± standard deviation {spread(some)}"
         + (f", {beyond:.1%} of them beyond black or white." if beyond else ".")
     )

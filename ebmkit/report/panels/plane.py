@@ -69,7 +69,9 @@ def draw_exact(axes: Any, view: RunView) -> str:
 def draw_samples(axes: Any, view: RunView) -> str:
     """Samples of the model; crosses mark divergences of long chains."""
     count = view.plan.spec.samples
-    words = _scatter(axes, view, view.samples(count), SAMPLES, shown=view.samples(min(POINTS, count)))
+    # The two coordinates of all samples; those of long chains may not fit into memory with the others.
+    every = view.draws.x.flatten(2)[:, :, :2].flatten(0, 1) if view.draws else view.samples(count)
+    words = _scatter(axes, view, every, SAMPLES, shown=view.samples(min(POINTS, count)))
     diverged = _diverged(view)
     if diverged is None:
         return words
