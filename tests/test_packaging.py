@@ -58,4 +58,4 @@ def test_dependencies_are_few_and_torch_has_only_a_floor(metadata):
     (ruamel,) = (name for name in core if name.startswith("ruamel"))
     assert any(bound.operator == "<" for bound in core[ruamel].specifier)
     assert not {"scipy", "pandas", "scikit-learn", "torchvision"} & set(core)
-    assert set(metadata.get_all("Provides-Extra")) == {"dev", "flows", "tensorboard"}
+    assert set(metadata.get_all("Provides-Extra")) == {"arviz", "dev", "flows", "tensorboard"}
