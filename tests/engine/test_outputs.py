@@ -69,6 +69,20 @@ def test_what_is_changed_in_place_was_seen_before():
     assert statistic.name == "the energy"
 
 
+def test_a_number_that_is_read_a_step_later_is_still_explained():
+    """As on a GPU, where the next step has begun."""
+    model = Shift()
+    outputs = watched(model)
+    with outputs:
+        model(POINTS.where(POINTS.max() > POINTS, nan)[:, [1, 0]])
+    (late, number), *_ = outputs.numbers()
+    with outputs:
+        model(POINTS)
+    assert not bool(number.isfinite())
+    assert late.cause is not None
+    assert late.cause().detail == "nan at 1 of 8 states, but it was given states that are not finite"
+
+
 def test_a_copy_made_inside_a_loss_has_its_own_weights():
     model = Shift()
     outputs = watched(model)

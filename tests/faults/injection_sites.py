@@ -39,6 +39,8 @@ class Site(NamedTuple):
     spec: dict[str, Any]
     #: What a run that ends says of it, instead of an error: a rejection that was counted.
     counted: str = ""
+    #: Of the command: 4, or 3 for components that are refused before there is a run.
+    status: int = 4
 
 
 def plane(**changes: Any) -> dict[str, Any]:
@@ -649,11 +651,27 @@ FROM_NOISE = [
 
 DATA = [
     Site(
+        "noise level of a schedule",
+        Plant("components.schedules.geometric:Geometric.levels", 0, nan, row=0),
+        "model 'mlp_score'",
+        "schedule 'geometric' has levels that are not positive and decreasing",
+        plane(**SCORES),
+        status=3,
+    ),
+    Site(
+        "score of a noised test point",
+        Plant(SCORE, 0, inf, row=1, call=12),
+        "metric 'denoising'",
+        TRAINED,
+        plane(**{**SCORES, "evaluate": [{"use": "denoising", "sigma": 0.5}]}),
+    ),
+    Site(
         "training point",
         Plant("components.data.two_moons:TwoMoons.load", 0, nan, row=3, part="x"),
         "data 'two_moons'",
         "train point 3",
         plane(),
+        status=3,
     ),
     Site(
         "test point",
@@ -661,6 +679,7 @@ DATA = [
         "data 'two_moons'",
         "test point 3",
         plane(),
+        status=3,
     ),
     Site(
         "image after dequantisation",
@@ -668,6 +687,7 @@ DATA = [
         "data 'digits'",
         "train point 3",
         images(data={"use": "digits", "dequantize": True}),
+        status=3,
     ),
     Site(
         "batch",
@@ -751,6 +771,28 @@ def metrics() -> list[Site]:
     return [Site(f"{plant.value} in {use}", plant, f"metric '{use}'", TRAINED, spec) for use, plant, spec in uses]
 
 
+def metrics_without_training() -> list[Site]:
+    """The same, of models that need none."""
+    lattice = {"use": "ising", "shape": [2, 2]}
+    states = {"use": "from_model", "model": lattice, "size": 32, "test_size": 16}
+    spins = {**sampling(lattice, {"use": "gibbs", "steps": 3}), "data": states}
+    pairwise = f"{NETS}.pairwise:Pairwise"
+    uses = [
+        ("log_z", Plant(f"{OF_GAUSSIAN}.log_z", 0, inf, row=None), sampling(GAUSSIAN, {"use": "exact"})),
+        ("total_variation", Plant(f"{pairwise}.forward", 0, nan, row=3, call=7), spins),
+    ]
+    return [
+        Site(
+            f"{plant.value} in {use}",
+            plant,
+            f"metric '{use}'",
+            "after 0 training steps",
+            {**spec, "evaluate": [{"use": use}]},
+        )
+        for use, plant, spec in uses
+    ]
+
+
 SITES = [
     *energies(),
     *MODELS,
@@ -762,4 +804,5 @@ SITES = [
     *DATA,
     *OPTIMIZER,
     *metrics(),
+    *metrics_without_training(),
 ]

@@ -50,7 +50,8 @@ def test_it_is_named_or_counted(site, tmp_path):
     with pytest.raises(EbmkitError) as caught:
         carried_out(site, tmp_path)
     error = caught.value
-    assert isinstance(error, ComponentFailed if site.who.startswith("data ") else Diverged), error
+    assert isinstance(error, ComponentFailed if site.status == 3 else Diverged), error
+    assert error.exit_status == site.status
     assert error.message.startswith(site.who), error
     assert site.when in error.message
     assert error.place is not None
