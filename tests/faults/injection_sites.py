@@ -739,7 +739,7 @@ def metrics() -> list[Site]:
         ("kl_divergence", Plant(forward, 0, nan, row=0, call=6), {**measured(use="kl_divergence"), "data": known}),
         (
             "gradient_magnitude",
-            Plant("components.metrics.gradient_magnitude:trace", 0, nan, row=None, part="1"),
+            Plant("components.metrics.gradient_magnitude:trace", 0, nan),
             measured(use="gradient_magnitude"),
         ),
         (
