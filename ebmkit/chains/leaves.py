@@ -49,6 +49,8 @@ def put_together(template: Any, leaves: Leaves, device: torch.device) -> Any:
     def leaf(path: str) -> Any:
         value = leaves.values[path]
         if not isinstance(value, dict):
+            if value is not None and type(value) not in (bool, int, str):
+                raise ValueError(f"'{path}' is neither a number nor a word")
             return value
         if "float" in value:
             return float.fromhex(value["float"])

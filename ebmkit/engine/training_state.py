@@ -158,7 +158,7 @@ def fitting(saved: Saved) -> Iterator[None]:
     """An intact checkpoint that does not fit belongs to another spec or version: drift was allowed."""
     try:
         yield
-    except (RuntimeError, LookupError, TypeError, ValueError) as error:
+    except (RuntimeError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         reason = f"{type_name(error)}: " + " ".join(text_of(error).splitlines()[-1:]).strip()
         raise StorageFailed(f"the checkpoint of step {saved.step} does not fit the spec: {reason}") from error
 

@@ -7,14 +7,19 @@ import errno
 import json
 import random
 import re
+import shutil
 import signal
 from collections import Counter
+from copy import deepcopy
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ebmkit import load_spec
+from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.limit import Limit, Paused
 from ebmkit.engine.session import resume, run
 from ebmkit.errors import Mistakes
@@ -183,6 +188,53 @@ def test_damage_is_noticed_and_costs_only_time(what, plan, whole, tmp_path):
     assert different(remains(folder), whole) == []
 
 
+#: Places in the JSON of a checkpoint, and what an attacker may write there, with a manifest that is right.
+ODD_PLACES = [("state",), ("state", "state.x"), ("state", "average.time"), ("kept",), ("evaluations",), ("columns",)]
+ODD_PLACES += [("columns", "x"), ("columns", "x", "rows"), ("columns", "x", "shape"), ("columns", "x", "dtype")]
+ODD_PLACES += [("training_step",), ("state", "state.x", "layout"), ("reports_energy",)]
+ODD_VALUES = [None, -1, 10**30, "x", [], {}, [[]], {"layout": {}}, {"layout": [3]}, {"float": 3}, {"../x": {"rows": 1}}]
+
+
+def attack(plan: Any, folder: Path, place: tuple[str, ...], value: Any) -> None:
+    """Replace a value of the last checkpoint; the chains still continue, or restart."""
+    last = max((folder / "chains").glob("step-*"))
+    saved = checkpoint.read(last, None)
+    values = deepcopy(saved.values)
+    inner = values
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    shutil.rmtree(last)
+    checkpoint.save(folder / "chains", plan.hash, Saved(saved.step, saved.tensors, values))
+    before = {path.name for path in folder.parent.iterdir()}
+    resume(plan, folder, limit=After(1))
+    assert {path.name for path in folder.parent.iterdir()} == before
+
+
+def attacks(plan: Any, folder: Path, every: int) -> int:
+    whole = folder.with_name("kept")
+    shutil.copytree(folder, whole)
+    pairs = list(product(ODD_PLACES, ODD_VALUES))[::every]
+    for place, value in pairs:
+        shutil.rmtree(folder)
+        shutil.copytree(whole, folder)
+        try:
+            attack(plan, folder, place, value)
+        except BaseException as error:
+            error.add_note(f"{place}: {value!r}")
+            raise
+    return len(pairs)
+
+
+def test_odd_values_in_a_checkpoint_break_nothing(plan, tmp_path):
+    assert attacks(plan, run(plan, runs_dir=tmp_path, limit=After(100)).folder, every=24) == 6
+
+
+@pytest.mark.long
+def test_all_odd_values_in_a_checkpoint_break_nothing(plan, tmp_path):
+    assert attacks(plan, run(plan, runs_dir=tmp_path, limit=After(100)).folder, every=1) == 143
+
+
 class Counting(Limit):
     """Counts the steps of chains."""
 
@@ -263,6 +315,24 @@ class Walk(Sampler):
         noise = torch.empty_like(state.x).normal_(generator=rng) / state.clock.time
         return Odd(state.x + noise, state.clock), StepInfo()
 '''
+
+
+#: Its state becomes longer with time.
+GROWING = ODD.replace("Clock())", "())").replace(
+    "        state.clock.time += 1\n", "        state = Odd(state.x, (*state.clock, 1))\n"
+)
+GROWING = GROWING.replace("state.clock.time", "len(state.clock)")
+
+
+def test_a_state_that_grows_is_said_too_and_the_run_goes_to_its_end(tmp_path):
+    (tmp_path / "odd.py").write_text(GROWING)
+    plan = load_spec({**CHAINS, "sampler": "odd.walk", "chains": PLAIN}, plugins=[str(tmp_path / "odd.py")])
+    record = run(plan, runs_dir=tmp_path / "runs")
+    assert record.status == "finished"
+    assert [line for line in record.warnings if "cannot be saved" in line] == [
+        "sampler 'odd.walk': chains cannot be saved and restart if the run is interrupted, because "
+        "'state.clock.0' is in its state at some steps only"
+    ]
 
 
 def test_a_state_that_no_file_holds_is_said_and_its_chains_restart(tmp_path):

@@ -61,12 +61,7 @@ class ChainCheckpoints:
     def begin(self, chains: LongChains, training_step: int) -> None:
         """Continue the chains where they were saved, if they were; else start with empty files."""
         self._chains, self._training_step = chains, training_step
-        try:
-            chains.save()
-        except Unsaveable as reason:
-            self._can_be_saved = False
-            who = label_at(self.plan, self.plan.spec.chain_sampler_path)
-            self._warn(f"{who}: chains cannot be saved and restart if the run is interrupted, because {reason}")
+        self._saved_chains()  # says so now if it is impossible
         for folder in reversed(checkpoint.found(self.source.folder / CHAINS)):
             try:
                 self._restore(chains, checkpoint.read(folder, self.source.experiment))
@@ -95,9 +90,11 @@ class ChainCheckpoints:
             return False
         if self._finished:
             return True
-        began = time.monotonic()
+        began, content = time.monotonic(), self._saved_chains()
+        if content is None:
+            return False
         with ErrorSite(self.plan, ("checkpoint",)):
-            tensors, values = self._chains.save()
+            tensors, values = content
             random = {**tensors["random"], **{"torch": self.streams.ongoing("torch").get_state()}}
             values = {**values, "columns": self.sink.marks(), "training_step": self._training_step}
             saved = Saved(self._chains.steps, {**tensors, "random": random}, values)
@@ -127,6 +124,17 @@ class ChainCheckpoints:
             phase = "warm-up" if chains.steps < length.warmup else "burn-in"
             return f"saved in the {phase}, after {chains.steps:,} of {length.discarded:,} steps before the first draw"
         return f"saved after {chains.kept * chains.count:,} of {length.draws * chains.count:,} draws"
+
+    def _saved_chains(self) -> SavedChains | None:
+        """The state of the chains; None, with a warning, if it cannot be saved."""
+        assert self._chains is not None
+        try:
+            return self._chains.save()
+        except Unsaveable as reason:
+            self._can_be_saved = False
+            who = label_at(self.plan, self.plan.spec.chain_sampler_path)
+            self._warn(f"{who}: chains cannot be saved and restart if the run is interrupted, because {reason}")
+            return None
 
     def _restore(self, chains: LongChains, saved: Saved) -> None:
         with fitting(saved):
