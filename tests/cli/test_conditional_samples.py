@@ -93,6 +93,18 @@ def test_long_chains_are_conditioned_too(jem, here):
     is_of_class(x[:, -1], centre(jem, 1))
 
 
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        "{use: nuts, steps: 6, step_size: 0.6, max_depth: 3}",
+        "{use: parallel_tempering, steps: 12, sampler: {use: mala, step_size: 1.0}, temperatures: [1.0, 2.0]}",
+    ],
+)
+def test_samplers_that_evaluate_other_numbers_of_states(jem, here, sampler):
+    typed("sample", str(jem), "--set", f"sampler={sampler}", "--condition", "1", "-n", "1000", "--out", "x.npz")
+    is_of_class(np.load("x.npz")["x"], centre(jem, 1))
+
+
 def test_a_class_is_denoised_by_its_own_score(jem, here):
     y = torch.randn(7, 2)
     np.savez("noisy.npz", x=y.numpy())

@@ -18,9 +18,11 @@ class ClassEnergy(nn.Module):
     def __init__(self, module: nn.Module, labels: Tensor) -> None:
         super().__init__()
         self.module = module
-        self.labels = labels.unsqueeze(1)
+        # One label for all states also serves samplers that evaluate replicas, or some of the chains.
+        self.labels = labels[:1] if bool((labels == labels[0]).all()) else labels
 
     def forward(self, x: Tensor) -> Tensor:
         log_p = cast("Logits", self.module).logits(x).log_softmax(1)
-        energy: Tensor = self.module(x) - log_p.gather(1, self.labels).squeeze(1)
+        labels = self.labels.expand(len(x)) if len(self.labels) == 1 else self.labels
+        energy: Tensor = self.module(x) - log_p.gather(1, labels.unsqueeze(1)).squeeze(1)
         return energy
