@@ -21,6 +21,9 @@ from ebmkit.errors.printable import printable
 from ebmkit.errors.schema import PluginBroken
 from ebmkit.registry.loading import Plugins
 
+#: Extras that no component needs, and the methods of `ebmkit.open_run(...)` that do.
+METHODS = {"ebmkit-core[arviz]": "to_arviz"}
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -78,10 +81,11 @@ def _torch() -> Iterator[Finding]:
 
 
 def _extra_words(extra: str) -> str:
-    """The components that need an extra, and how to install it."""
+    """The components that need an extra, or the method that does, and how to install it."""
     components = [offer.load() for offer in Plugins().builtin]
     users = [cls for cls in components if extra in cls.needs_packages.values()]
-    named = ", ".join(f"{cls.component_kind} '{cls.component_name}'" for cls in users)
+    uses = [f"{cls.component_kind} '{cls.component_name}'" for cls in users]
+    named = f"run.{METHODS[extra]}()" if extra in METHODS else ", ".join(uses)
     return f"for {named}: pip install '{extra}'"
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ebmkit.cli.doctor_checks import METHODS
 from ebmkit.components.trackers.tensorboard import TensorBoard
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.running import EnvironmentLacks
-from ebmkit.experiment import open_run, run
+from ebmkit.experiment import Run, open_run, run
 from ebmkit.language.load import load_spec
 from ebmkit.registry.loading import Plugins
 from ebmkit.testing import examine
@@ -118,6 +119,9 @@ def test_every_extra_serves_a_component_and_every_component_has_its_extra():
     del extras["dev"]
     named = {f"ebmkit-core[{extra}]": {re.match(r"\w+", text)[0] for text in texts} for extra, texts in extras.items()}
     served = {}
+    for extra, method in METHODS.items():
+        assert callable(getattr(Run, method))
+        assert named.pop(extra)
     for offer in Plugins().builtin:
         for package, requirement in offer.load().needs_packages.items():
             served.setdefault(requirement, set()).add(package)
