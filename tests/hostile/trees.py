@@ -93,11 +93,16 @@ def other_type(tree: Any, other: Any, rng: random.Random) -> None:
 
 
 def other_number(tree: Any, other: Any, rng: random.Random) -> None:
-    numbers = [place for place in places(tree) if isinstance(place[0][place[1]], int | float)]
+    numbers = [place for place in places(tree) if _is_moderate(place[0][place[1]])]
     if numbers:
         inside, key = rng.choice(numbers)
         value = inside[key]
         inside[key] = rng.choice([-value, value + 1, value * 10, value * 10**6, float(value), int(value), value / 3])
+
+
+def _is_moderate(value: Any) -> bool:
+    """Whether it can be converted and multiplied: an earlier mutation may have left infinity."""
+    return isinstance(value, int | float) and abs(value) < 1e100
 
 
 def delete(tree: Any, other: Any, rng: random.Random) -> None:
