@@ -19,7 +19,7 @@ from ebmkit.contracts.training_chains import training_init
 from ebmkit.errors.source import Path
 from ebmkit.language.sections import Spec
 
-#: The longest chain that is chosen here; chains of training may live forever.
+#: The most evaluations of the model of a chain that is chosen here; chains of training may live forever.
 LONGEST = 1000
 
 
@@ -57,7 +57,7 @@ def with_judging_chains(spec: Spec, *, init_is_written: bool) -> Judging:
         steps = _steps(sampler, lifetime, init)
         if steps > sampler.steps:
             judge = dataclasses.replace(judge, steps=steps)
-            lives = _lives(sampler.steps, lifetime) if same_start else f"starts no chains from noise: {LONGEST} steps"
+            lives = _lives(sampler, lifetime) if same_start else f"starts no chains from noise: {_most(sampler)} steps"
             reasons["sampler", "steps"] = f"objective '{name}' {lives}"
     return Judging(dataclasses.replace(spec, sampler=judge, init=init), follows, reasons)
 
@@ -68,10 +68,14 @@ def _steps(sampler: Sampler, lifetime: float, init: Init) -> int:
     fixed = "steps" not in {field.name for field in dataclasses.fields(component)}
     if fixed or isinstance(init, TrainingStart):
         return sampler.steps
-    return round(min(sampler.steps * lifetime, LONGEST))
+    return round(min(sampler.steps * lifetime, _most(sampler)))
 
 
-def _lives(steps: int, lifetime: float) -> str:
+def _most(sampler: Sampler) -> int:
+    return LONGEST // sampler.traits().evaluations
+
+
+def _lives(sampler: Sampler, lifetime: float) -> str:
     often = f"{lifetime:g} times on average" if math.isfinite(lifetime) else "without end"
-    at_most = f", at most {LONGEST}" if steps * lifetime > LONGEST else ""
-    return f"continues its chains of {steps} steps {often}{at_most}"
+    at_most = f", at most {_most(sampler)}" if sampler.steps * lifetime > _most(sampler) else ""
+    return f"continues its chains of {sampler.steps} steps {often}{at_most}"

@@ -61,6 +61,8 @@ UNIFORM = {"use": "noise", "distribution": "uniform", "scale": 2.0}
         (mle(init=UNIFORM), 20, NoiseStart(distribution="uniform", scale=2.0)),
         (mle(init="persistent"), LONGEST, NoiseStart()),
         (mle(sampler={"use": "langevin", "steps": 3000}), 3000, NoiseStart()),
+        (mle(sampler={"use": "hmc", "steps": 5, "leapfrog_steps": 10}, init="persistent"), 100, NoiseStart()),
+        (mle(sampler={"use": "nuts", "steps": 5}, init="persistent"), 5, NoiseStart()),
         ("adaptive_nce", LONGEST, NoiseStart()),
         ("adaptive_bregman", LONGEST, NoiseStart()),
     ],
@@ -76,7 +78,7 @@ def test_chains_are_as_long_as_those_of_training_live_and_start_where_these_begi
     assert plan.spec.init == init
     assert plan.resolved["init"]["distribution"] == init.distribution
     length = f"{steps:,} steps from noise"
-    assert chain_words(plan.spec) == f"langevin: 10,000 chains of {length}"
+    assert chain_words(plan.spec) == f"{plan.spec.sampler.component_name}: 10,000 chains of {length}"
 
 
 def test_the_resolved_spec_is_the_same_experiment():
