@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from ebmkit.contracts.panel import Panel
+from ebmkit.errors.describe import type_name
 from ebmkit.report.style import THEME, plain_matplotlib, tidy
 
 if TYPE_CHECKING:
@@ -40,14 +41,16 @@ def draw_svg(panel: Panel, view: RunView, prefix: str) -> tuple[str, str]:
         figure = Figure(figsize=(WIDTH, WIDE if panel.wide else SQUARE), layout=layout)
         canvas = FigureCanvasSVG(figure)  # no pyplot: its figures are global
         axes = figure.add_subplot(facecolor="none")
-        caption = panel.draw(axes, view) or ""
+        caption = panel.draw(axes, view)
+        if not isinstance(caption, str | None):
+            raise TypeError(f"it returned an object of type {type_name(caption)} as its caption")
         tidy(axes)
         _prepare(figure)
         written = io.BytesIO()
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
         canvas.print_figure(written, format="svg", dpi=DPI, facecolor="none", edgecolor="none", metadata=nothing)
     root = ElementTree.fromstring(written.getvalue())
-    return _adopted(root, prefix), caption
+    return _adopted(root, prefix), caption or ""
 
 
 def _prepare(figure: Any) -> None:

@@ -116,6 +116,10 @@ def test_every_hook_was_heard(alone):
 PANELS = """
 from ebmkit.api import Panel, hookimpl
 
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError("not even this")
+
 def draw(axes, view):
     {drawing}
 
@@ -132,6 +136,8 @@ def ebmkit_report_panels(view):
         ("pass", "raise SystemExit(3)"),
         ("pass", "return 7"),
         ("raise SystemExit(3)", "pass"),
+        ("raise Unprintable", "return [7, Panel(7, None, draw)]"),
+        ("return 7", "pass"),
     ],
 )
 def test_a_panel_that_fails_does_not_cost_the_run(tmp_path, drawing, offering):

@@ -1,11 +1,14 @@
-"""A program that carries out several commands in one process, as `ebmkit` would each, and reports what happened.
+"""A program that carries out many commands in one process, as `ebmkit` would each, and reports what happened.
 
-It reads a JSON list of commands from stdin. The command `["complete", "show", "bregman"]` asks for completions.
+It reads a JSON list from stdin: folders with installed distributions, and for each the commands that are given there,
+one folder after the other. The command `["complete", "show", "bregman"]` asks for completions.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import sys
 import traceback
 from typing import Any
@@ -31,10 +34,21 @@ def carry_out(words: list[str]) -> dict[str, Any]:
     }
 
 
+def in_folder(folder: str, commands: list[list[str]]) -> list[dict[str, Any]]:
+    """What the commands do where the distributions of this folder are installed."""
+    sys.path.insert(1, folder)
+    os.chdir(folder)
+    importlib.invalidate_caches()
+    try:
+        return [carry_out(words) for words in commands]
+    finally:
+        sys.path.remove(folder)
+
+
 if __name__ == "__main__":
     from ebmkit.cli import prepare_process
 
     prepare_process()
-    done = [carry_out(words) for words in json.load(sys.stdin)]
+    done = [in_folder(folder, commands) for folder, commands in json.load(sys.stdin)]
     json.dump(done, sys.stdout)
     sys.stdout.flush()
