@@ -41,6 +41,7 @@ from ebmkit.contracts.traits import (
     ObjectiveTraits as ObjectiveTraits,
     SamplerTraits as SamplerTraits,
 )
+from ebmkit.contracts.unmeasurable import Unmeasurable as Unmeasurable
 from ebmkit.contracts.view import View as View
 from ebmkit.errors.running import EnvironmentLacks as EnvironmentLacks
 from ebmkit.registry.hookspecs import API_VERSION as API_VERSION, hookimpl as hookimpl

@@ -25,3 +25,13 @@ class Question:
     sampler: Sampler | None = None
     #: The number of long chains; None without `chains:`.
     chains: int | None = None
+
+    @property
+    def train_points(self) -> int | None:
+        """The number of training points, or None without data or if it is not known before they are loaded."""
+        return self.data.point_count("train") if self.data else None
+
+    @property
+    def test_points(self) -> int | None:
+        """The number of held-out points, or None without data or if it is not known before they are loaded."""
+        return self.data.point_count("test") if self.data else None

@@ -10,6 +10,9 @@ Event: TypeAlias = tuple[int, ...]
 #: The space of states.
 Space: TypeAlias = Literal["real", "binary", "spin"]
 
+#: How data vary: in every direction, in every coordinate but not in every direction, or not in every coordinate.
+Variation: TypeAlias = Literal["full", "degenerate", "constant"]
+
 #: The input of a network in addition to x: none, a noise level, or a time.
 Conditioning: TypeAlias = Literal["sigma", "time"] | None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ebmkit.contracts.states import Conditioning, Space
+from ebmkit.contracts.states import Conditioning, Space, Variation
 
 if TYPE_CHECKING:
     from ebmkit.contracts.kinds import Sampler, Schedule
@@ -23,6 +23,7 @@ class DataTraits(NamedTuple):
     labelled: bool
     #: Whether `log_prob` gives the exact density of the points.
     known: bool
+    variation: Variation = "full"
 
 
 class ModelTraits(NamedTuple):
@@ -35,6 +36,8 @@ class ModelTraits(NamedTuple):
     schedule: Schedule | None = None
     #: Whether it also takes a label, which the data must then provide.
     labelled: bool = False
+    #: The number of labels that it distinguishes: labels are 0 to one less.
+    classes: int | None = None
     #: Whether second derivatives of the energy in x are informative; they are not between the kinks of `relu`.
     smooth: bool = True
 
@@ -97,3 +100,5 @@ class MetricTraits(NamedTuple):
     least_chains: int
     #: The number of model samples it needs.
     samples: int = 0
+    #: Minimum number of states that each long chain keeps, for a metric that needs them.
+    least_draws: int = 1

@@ -147,6 +147,24 @@ class Unsuitable(FitError):
     code = "E209"
 
 
+class MemoryExceeded(FitError):
+    """The spec needs more memory than this machine has.
+
+    Counted are the parameters of the model and of trainable noise, in training with their gradients, the state of the
+    optimizer and the running mean, and the states that are kept at once: samples, chains in a buffer, generated data.
+    What a component needs while it computes is not counted.
+
+    Wrong:
+        ebmkit: 1
+        data: two_moons
+        model: {use: mlp, hidden: [1000000, 1000000]}
+        objective: nce
+        train: {steps: 10}
+    """
+
+    code = "E212"
+
+
 class DataUnreadable(FitError):
     """The shape of the data cannot be determined: a file is missing, is damaged, or has other contents.
 

@@ -17,12 +17,13 @@ class ComponentFailed(EbmkitError):
 
 
 class Diverged(EbmkitError):
-    """A value is not finite.
+    """A value is not finite, or a metric has no value.
 
     ebmkit never replaces, clamps or skips such a value: training stops at once and reports the component that produced
     it and the step. In the final evaluation the metric is listed as failed, and the rest is kept. Common causes: a
     learning rate or step size that is too large, an energy that is not confining (restore the quadratic base of `mlp`),
-    noise far away from the data.
+    noise far away from the data. Chains that never move have no R-hat, and a density that nothing confines has no
+    likelihood.
     """
 
     code = "E302"

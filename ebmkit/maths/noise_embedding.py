@@ -7,8 +7,7 @@ from math import pi
 import torch
 from torch import Tensor, nn
 
-#: Number of frequencies in the logarithm of the noise. More of them distinguish levels that hardly differ.
-WAVES = 8
+from ebmkit.maths.parameter_counts import WAVES
 
 
 class NoiseEmbedding(nn.Module):

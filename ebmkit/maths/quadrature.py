@@ -11,6 +11,7 @@ from math import expm1, isfinite, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.unmeasurable import Unmeasurable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +113,7 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
 
     The rule converges faster than any power of the spacing for a smooth density that vanishes at the edge. The box is
     therefore widened until almost no mass lies near its edge, and the grid refined until one of twice the spacing
-    agrees. Raises a ValueError if neither helps. A value that is not finite is returned unchanged.
+    agrees. Raises `Unmeasurable` if neither helps. A value that is not finite is returned unchanged.
     """
     low, high = points.amin(0), points.amax(0)
     center, dimension = (low + high) / 2, points.shape[1]
@@ -131,7 +132,7 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
         missed = lowest < -float(log_p.max()) - 1
         if at_edge > tolerance:
             if widened >= WIDEST:
-                raise ValueError(
+                raise Unmeasurable(
                     f"a share of {at_edge:.2g} of the density lies at the edge of a box {widened:g} times as wide as "
                     "data and samples: the energy is not confining"
                 )
@@ -139,7 +140,7 @@ def rule(energy: Callable[[Tensor], Tensor], points: Tensor, tolerance: float) -
         elif error > tolerance or missed:
             side = 2 * side - 1
             if side**dimension > MOST:
-                raise ValueError(
+                raise Unmeasurable(
                     f"log Z has an error of {error:.2g} even on the largest grid: the density is too narrow, or "
                     f"'tolerance' {tolerance:g} is too small"
                 )

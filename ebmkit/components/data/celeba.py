@@ -77,6 +77,9 @@ class CelebA(Data):
             f"seven lines of Python that convert them to '{self.path}'"
         )
 
+    def point_count(self, split: Split) -> int:
+        return TRAIN if split == "train" else TEST
+
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import map_array
         from ebmkit.components.data.pixels import converted

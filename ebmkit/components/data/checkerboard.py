@@ -47,8 +47,11 @@ class Checkerboard(Data):
     def event(self) -> Event:
         return (2,)
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
     def load(self, split: Split, rng: Generator) -> Dataset:
-        n = self.size if split == "train" else self.test_size
+        n = self.point_count(split)
         column = torch.randint(self.fields, (n,), generator=rng)
         row = 2 * torch.randint(self.fields // 2, (n,), generator=rng) + column % 2
         corner = torch.stack([column, row], dim=1)

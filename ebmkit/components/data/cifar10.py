@@ -74,6 +74,12 @@ class Cifar10(Data):
             f"so that there is '{self.files()[0]}', or set 'folder:' to the folder of its files"
         )
 
+    def point_count(self, split: Split) -> int | None:
+        return len(FILES[split]) * IMAGES if self.labels is None else None
+
+    def class_count(self) -> int:
+        return max(self.labels) + 1 if self.labels else CLASSES
+
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.pixels import converted
 

@@ -6,7 +6,7 @@ import csv
 import io
 from array import array
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
@@ -14,11 +14,22 @@ from typing import IO, TYPE_CHECKING, Annotated, Literal
 from annotated_types import Ge, MinLen
 
 from ebmkit.components.data.headers import opened
-from ebmkit.components.data.rows import Levels, TestFraction, check_numbers, check_scaling, moments_of, rows_of, scaled
+from ebmkit.components.data.rows import (
+    Levels,
+    TestFraction,
+    check_numbers,
+    check_scaling,
+    moments_of,
+    row_count,
+    rows_of,
+    scaled,
+    scaling_refusal,
+)
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Generator
@@ -28,6 +39,9 @@ _LONGEST = 1 << 20
 
 #: Maximum number of columns.
 _WIDEST = 100_000
+
+#: Number of rows of a file that are counted before it is loaded.
+_SHORT = 1000
 
 
 @component("csv")
@@ -73,6 +87,18 @@ class Csv(Data):
 
     def files(self) -> tuple[Path, ...]:
         return (Path(self.path),)
+
+    def point_count(self, split: Split) -> int | None:
+        return row_count(split, self._row_count(), self.test_fraction)
+
+    def _row_count(self) -> int | None:
+        """The number of rows of a short file. A long one is not read to check a spec."""
+        with opened(self.path) as file:
+            rows = sum(1 for _ in islice(self._points(file), _SHORT))
+        return rows if rows < _SHORT else None
+
+    def refusal(self, question: Question) -> str | None:
+        return scaling_refusal(self.standardize, self.point_count("train"))
 
     def load(self, split: Split, rng: Generator) -> Dataset:
         event = self.event()  # raises an error if the file cannot be read

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Le, MinLen
 
-from ebmkit.components.data.rows import TestFraction, dequantized, rows_of
+from ebmkit.components.data.headers import npz_integers
+from ebmkit.components.data.rows import TestFraction, dequantized, is_held_out, rows_of
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator
 
 #: A pixel is the number of dark pixels in a block of 4 x 4: 0 to 16.
 LEVELS = 17
+
+#: Height and width of an image.
+SIDE = 8
+
+FILE = str(Path(__file__).with_name("digits.npz"))
 
 Side = Annotated[int, Ge(1), Le(1024)]
 
@@ -50,14 +57,32 @@ class Digits(Data):
     dequantize: bool = False
     test_fraction: TestFraction = 0.2
 
+    def traits(self) -> DataTraits:
+        # Some pixels at the edge are the same in all images; smaller images are averages over more than these.
+        varied = self.dequantize or max(self.event()) < SIDE
+        return super().traits()._replace(variation="full" if varied else "constant")
+
     def event(self) -> Event:
-        return (1, *(self.resize or (8, 8)))
+        return (1, *(self.resize or (SIDE, SIDE)))
+
+    def point_count(self, split: Split) -> int:
+        # Labels are counted in the rows of the split, which is the same for every choice of labels.
+        chosen = [self.labels is None or label in self.labels for label in self._digits()]
+        held_out = [is_held_out(row, self.test_fraction) for row in range(len(chosen))]
+        return sum(want and held == (split == "test") for want, held in zip(chosen, held_out, strict=True))
+
+    def class_count(self) -> int:
+        return max(self.labels) + 1 if self.labels else 10
+
+    def _digits(self) -> tuple[int, ...]:
+        digits = npz_integers(FILE, "y")
+        assert digits is not None  # a small file
+        return digits
 
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import read_npz
 
-        file = str(Path(__file__).with_name("digits.npz"))
-        k, y = read_npz(file, "x").unsqueeze(1), read_npz(file, "y").long()
+        k, y = read_npz(FILE, "x").unsqueeze(1), read_npz(FILE, "y").long()
         # Split before digits are selected: no spec trains on an image that another one holds out.
         rows = rows_of(split, len(k), self.test_fraction)
         if self.labels is not None:

@@ -46,8 +46,14 @@ class EightGaussians(Data):
     def event(self) -> Event:
         return (2,)
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
+    def class_count(self) -> int:
+        return self.modes
+
     def load(self, split: Split, rng: Generator) -> Dataset:
-        n = self.size if split == "train" else self.test_size
+        n = self.point_count(split)
         k = torch.randint(self.modes, (n,), generator=rng)
         t = 2 * pi / self.modes * k
         centre = torch.stack([t.cos(), t.sin()], dim=1)

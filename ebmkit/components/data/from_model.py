@@ -56,10 +56,13 @@ class FromModel(Data):
         assert event is not None  # refused above
         return event
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
     def load(self, split: Split, rng: Generator) -> Dataset:
         module = self._module()
         with torch.no_grad():
-            return Dataset(module.sample_exact(self.size if split == "train" else self.test_size, rng))
+            return Dataset(module.sample_exact(self.point_count(split), rng))
 
     def log_prob(self, x: Tensor) -> Tensor:
         module = self._module().to(x.device, torch.float64)

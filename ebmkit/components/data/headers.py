@@ -10,6 +10,7 @@ import ast
 import io
 import json
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -50,6 +51,12 @@ _TYPES = {
 }
 _NPY = {npy: name for name, (_, npy, _) in _TYPES.items() if npy}
 _SAFETENSORS = {code: name for name, (_, _, code) in _TYPES.items()}
+#: Integers -> their letters in `struct`.
+_STRUCT = {"bool": "?"} | {
+    f"{sign}int{8 * size}": letter.upper() if sign else letter
+    for sign in ("", "u")
+    for size, letter in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))
+}
 
 
 class Header(NamedTuple):
@@ -100,6 +107,17 @@ def npz_header(path: str, name: str) -> Header:
     """The header of one array in a .npz file."""
     with opened(path) as file, npz_member(cast("IO[bytes]", _LimitedFile(file)), name) as (member, size):
         return read_npy_header(member, size)
+
+
+def npz_integers(path: str, name: str) -> tuple[int, ...] | None:
+    """The integers of a small array in a .npz file; None if they take more than half of `MOST` bytes."""
+    with opened(path) as file, npz_member(cast("IO[bytes]", _LimitedFile(file)), name) as (member, size):
+        header = read_npy_header(member, size)
+        if header.nbytes > MOST // 2 or header.dtype not in _STRUCT:
+            return None
+        order = ">" if header.swapped else "<"
+        numbers = struct.unpack(f"{order}{prod(header.shape)}{_STRUCT[header.dtype]}", member.read())
+        return tuple(int(number) for number in numbers)
 
 
 def safetensors_header(path: str, name: str) -> Header:

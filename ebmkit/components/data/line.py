@@ -11,6 +11,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.states import Variation
 from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
@@ -45,13 +46,16 @@ class Line(Data):
     angle: float = 45.0
 
     def traits(self) -> DataTraits:
-        return super().traits()._replace(known=self.noise > 0)
+        return super().traits()._replace(known=self.noise > 0, variation=self._variation())
 
     def event(self) -> Event:
         return (2,)
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
     def load(self, split: Split, rng: Generator) -> Dataset:
-        n = self.size if split == "train" else self.test_size
+        n = self.point_count(split)
         along, _ = self._axes()
         z = torch.randn(n, 1, generator=rng)
         clean = self.scale * z * torch.tensor([along])
@@ -63,6 +67,11 @@ class Line(Data):
         wide, narrow = self.scale**2 + self.noise**2, self.noise**2
         exponent = along.square() / wide + across.square() / narrow
         return -(exponent + log(wide) + log(narrow)) / 2 - log(2 * pi)
+
+    def _variation(self) -> Variation:
+        if self.noise > 0:
+            return "full"
+        return "degenerate" if all(self._axes()[0]) else "constant"
 
     def _axes(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """The directions along the line and across it."""

@@ -5,11 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ebmkit.components.data.headers import npz_header
-from ebmkit.components.data.rows import Levels, TestFraction, check_numbers, check_scaling, moments_of, rows_of, scaled
+from ebmkit.components.data.headers import npz_header, npz_integers
+from ebmkit.components.data.rows import (
+    Levels,
+    TestFraction,
+    check_numbers,
+    check_scaling,
+    moments_of,
+    row_count,
+    rows_of,
+    scaled,
+    scaling_refusal,
+)
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
+from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
@@ -66,6 +77,16 @@ class Npz(Data):
 
     def files(self) -> tuple[Path, ...]:
         return (Path(self.path),)
+
+    def point_count(self, split: Split) -> int | None:
+        return row_count(split, npz_header(self.path, self.x).shape[0], self.test_fraction)
+
+    def class_count(self) -> int | None:
+        labels = None if self.y is None else npz_integers(self.path, self.y)
+        return None if labels is None else max(labels) + 1
+
+    def refusal(self, question: Question) -> str | None:
+        return scaling_refusal(self.standardize, self.point_count("train"))
 
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import read_npz

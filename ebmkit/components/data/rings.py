@@ -51,8 +51,14 @@ class Rings(Data):
     def event(self) -> Event:
         return (2,)
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
+    def class_count(self) -> int:
+        return self.rings
+
     def load(self, split: Split, rng: Generator) -> Dataset:
-        n = self.size if split == "train" else self.test_size
+        n = self.point_count(split)
         k = torch.multinomial(torch.arange(1.0, self.rings + 1), n, replacement=True, generator=rng)
         t = 2 * pi * torch.rand(n, generator=rng)
         clean = (self.radius / self.rings * (k + 1))[:, None] * torch.stack([t.cos(), t.sin()], dim=1)

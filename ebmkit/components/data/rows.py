@@ -25,6 +25,9 @@ _BLOCK = 1 << 20
 
 _GOLDEN = 0.6180339887498949
 
+#: Maximum number of rows that are counted before they are read, which takes milliseconds.
+_COUNTED = 100_000
+
 
 def rows_of(split: Split, n: int, test_fraction: float) -> Tensor:
     """The rows of a split, out of `n`: row i is held out if the fractional part of i / 1.618... is below the fraction.
@@ -38,6 +41,26 @@ def rows_of(split: Split, n: int, test_fraction: float) -> Tensor:
     if not len(rows):
         raise ValueError(f"with a 'test_fraction' of {test_fraction}, none of {n} rows is a {split} row")
     return rows
+
+
+def is_held_out(row: int, test_fraction: float) -> bool:
+    """Whether a row is a test row, by the same rule without torch."""
+    return row * _GOLDEN % 1 < test_fraction
+
+
+def row_count(split: Split, n: int | None, test_fraction: float) -> int | None:
+    """The number of rows of a split, without torch; None if `n` is unknown or too large to count."""
+    if n is None or n > _COUNTED:
+        return None
+    held_out = sum(is_held_out(row, test_fraction) for row in range(n))
+    return held_out if split == "test" else n - held_out
+
+
+def scaling_refusal(standardize: bool, train_rows: int | None) -> str | None:
+    """Why rows cannot be standardized, in words that follow the name of the data."""
+    if standardize and train_rows == 1:
+        return "is standardized, but a single training row has no standard deviation: leave out 'standardize'"
+    return None
 
 
 def check_scaling(standardize: bool, levels: int | None) -> None:

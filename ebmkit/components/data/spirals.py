@@ -47,8 +47,14 @@ class Spirals(Data):
     def event(self) -> Event:
         return (2,)
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
+    def class_count(self) -> int:
+        return self.arms
+
     def load(self, split: Split, rng: Generator) -> Dataset:
-        n = self.size if split == "train" else self.test_size
+        n = self.point_count(split)
         k = torch.randint(self.arms, (n,), generator=rng)
         s = torch.rand(n, generator=rng).sqrt()  # the square root spreads points evenly along the arm
         t = 2 * pi * (self.turns * s + k / self.arms)

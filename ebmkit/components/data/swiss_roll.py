@@ -43,8 +43,11 @@ class SwissRoll(Data):
     def event(self) -> Event:
         return (2,)
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
     def load(self, split: Split, rng: Generator) -> Dataset:
-        n = self.size if split == "train" else self.test_size
+        n = self.point_count(split)
         first, last = 1.5 * pi, (1.5 + 2 * self.turns) * pi
         t = first + (last - first) * torch.rand(n, generator=rng)
         roll = torch.stack([t * t.cos(), t * t.sin()], dim=1)

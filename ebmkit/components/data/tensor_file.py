@@ -6,10 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ebmkit.components.data.headers import Header, npy_header, safetensors_header
-from ebmkit.components.data.rows import Levels, TestFraction, check_numbers, check_scaling, moments_of, scaled
+from ebmkit.components.data.rows import (
+    Levels,
+    TestFraction,
+    check_numbers,
+    check_scaling,
+    moments_of,
+    scaled,
+    scaling_refusal,
+)
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Generator
@@ -61,13 +70,21 @@ class TensorFile(Data):
     def files(self) -> tuple[Path, ...]:
         return (Path(self.path),)
 
+    def point_count(self, split: Split) -> int:
+        n = self.header().shape[0]
+        held_out = min(max(1, round(self.test_fraction * n)), n - 1)
+        return held_out if split == "test" else n - held_out
+
+    def refusal(self, question: Question) -> str | None:
+        return scaling_refusal(self.standardize, self.point_count("train"))
+
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import map_array
 
         event = self.event()  # raises an error if the file cannot be read
         x = map_array(self.path, self.header())
         x = x.unsqueeze(1) if x.dim() == len(event) else x
-        first_test = len(x) - min(max(1, round(self.test_fraction * len(x))), len(x) - 1)
+        first_test = self.point_count("train")
         train, test = x[:first_test], x[first_test:]
         rows, first_row = (train, 0) if split == "train" else (test, first_test)
         check_numbers(rows, self.dequantize, first_row)

@@ -53,8 +53,14 @@ class TwoMoons(Data):
     def event(self) -> Event:
         return (2,)
 
+    def point_count(self, split: Split) -> int:
+        return self.size if split == "train" else self.test_size
+
+    def class_count(self) -> int:
+        return 2
+
     def load(self, split: Split, rng: Generator) -> Dataset:
-        n = self.size if split == "train" else self.test_size
+        n = self.point_count(split)
         y = torch.arange(n) % 2
         t = pi * torch.rand(n, generator=rng)
         outer = torch.stack([t.cos() - 0.5, t.sin() - 0.25], dim=1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt
 
+from ebmkit.components.metrics.enough import too_few
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
@@ -53,11 +55,11 @@ class Denoising(Metric):
     sigma: Annotated[float, Gt(0)] = 0.1
 
     def refusal(self, question: Question) -> str | None:
-        return (
-            None
-            if question.model.traits().offers & {"gradient", "score"}
-            else "needs a model with a gradient or a score"
-        )
+        if not question.model.traits().offers & {"gradient", "score"}:
+            return "needs a model with a gradient or a score"
+        if prod(question.event) == 1 and (reason := too_few(question, test=2)):
+            return f"{reason}, so that they have no range to compare errors with"
+        return None
 
     def results(self) -> tuple[str, ...]:
         return ("denoising_error", "noise_error", "denoising_psnr")

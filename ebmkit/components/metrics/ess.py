@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ebmkit.components.metrics.long_chains import long_chains
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
+from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Ess(Metric):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
+    least_draws: ClassVar[int] = FEWEST
 
     def results(self) -> tuple[str, ...]:
         return ("ess_bulk", "ess_tail", "ess_per_evaluation")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Ge
 
 from ebmkit.components.features import FeatureName, find_extractor
+from ebmkit.components.metrics.enough import too_few
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
@@ -74,7 +75,9 @@ class FID(Metric):
 
     def refusal(self, question: Question) -> str | None:
         reason = find_extractor(self.features).refusal(question.event)
-        return reason and f"uses the features '{self.features}', which {reason}"
+        if reason:
+            return f"uses the features '{self.features}', which {reason}"
+        return too_few(question, train=self.samples, test=2)
 
     def results(self) -> tuple[str, ...]:
         facts = (f"features_{name}" for name in find_extractor(self.features).facts)

@@ -14,6 +14,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric, Model, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
+from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.maths.quadrature import blockwise, rule
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class HeatFlow(Metric):
         event = question.event
         if prod(event) > 2:
             return f"integrates over one or two coordinates, but a state has {prod(event)}"
+        if question.model == self.target and question.objective is None:
+            return "compares the model with a target, but they are equal: use another target"
         return other_shape(self.target, event)
 
     def results(self) -> tuple[str, ...]:
@@ -109,5 +112,5 @@ class HeatFlow(Metric):
         slope = (divergence(self.time + step) - divergence(self.time - step)) / (2 * step)
         half = fisher(self.time) / 2
         if half == 0:
-            raise ValueError("the target equals the model of the run, so that the ratio is 0 / 0: use another target")
+            raise Unmeasurable("the target equals the model of the run, so that the ratio is 0 / 0: use another target")
         return {"kl_slope": slope, "half_fisher": half, "heat_flow_ratio": -slope / half}

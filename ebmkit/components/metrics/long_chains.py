@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ebmkit.contracts.draws import blocks
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.diagnostics.coordinates import FEWEST
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def long_chains(view: View) -> Draws:
         for block in blocks(part):
             moves |= (block != part[:, :1]).flatten(0, 1).any(0)
     if fixed := (~moves).flatten().nonzero().flatten().tolist():
-        raise ValueError(
+        raise Unmeasurable(
             f"{len(fixed):,} of {x[0, 0].numel():,} coordinates of a state never move, the first of them x[{fixed[0]}] "
             "of the flattened state: the mixing of chains that do not move cannot be measured"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import fsum, sqrt
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt, Le
 
@@ -38,6 +38,8 @@ class LossCurve(Metric):
 
     Example: evaluate: [{use: loss_curve, part: 0.5}]
     """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"training"})
 
     part: Annotated[float, Gt(0), Le(1)] = 0.5
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt, MinLen
 
+from ebmkit.components.metrics.enough import too_few
 from ebmkit.components.metrics.matched import matched
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
+from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.maths.centred import centred, squared_distances
 
 if TYPE_CHECKING:
@@ -28,8 +31,9 @@ class MMD(Metric):
 
         MMD^2 = E k(x, x') - 2 E k(x, y) + E k(y, y'),    k(x, y) = mean_b exp(-|x - y|^2 / (2 (b m)^2))
 
-    where m is the median distance between data points. The estimate is unbiased (no point is paired with itself), so it
-    fluctuates around zero for a perfect model and is often negative. `mmd_floor` is that of as many training points.
+    where m is the median distance between data points, or the mean distance if more than half of them are equal. The
+    estimate is unbiased (no point is paired with itself), so it fluctuates around zero for a perfect model and is often
+    negative. `mmd_floor` is that of as many training points.
 
     Results:
         mmd: squared distance of samples from held-out data; fluctuates around 0 for a perfect model.
@@ -53,16 +57,20 @@ class MMD(Metric):
     def traits(self) -> MetricTraits:
         return super().traits()._replace(samples=self.samples)
 
+    def refusal(self, question: Question) -> str | None:
+        return too_few(question, train=2, test=2)
+
     def results(self) -> tuple[str, ...]:
         return ("mmd", "mmd_floor")
 
     def measure(self, view: View) -> dict[str, float]:
         points = matched(view, self.samples)
         test, x, train = centred(points.test, points.samples, points.train)
-        median = torch.pdist(test[:1000]).median()
-        if not bool(median > 0):
-            raise ValueError("more than half of the data points are equal, so that their median distance is zero")
-        x, test, train = (points / median for points in (x, test, train))  # also prevents overflow of the squares
+        distances = torch.pdist(test[:1000])
+        scale = distances.median() if bool(distances.median() > 0) else distances.mean()
+        if not bool(scale > 0):
+            raise Unmeasurable("all data points are equal, so that there is no distance to compare with")
+        x, test, train = (points / scale for points in (x, test, train))  # also prevents overflow of the squares
         inside = self._kernel_sum(test, test)
         return {"mmd": self._distance(x, test, inside), "mmd_floor": self._distance(train, test, inside)}
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Lt
 
+from ebmkit.components.metrics.enough import too_few
 from ebmkit.components.metrics.neighbours import neighbours
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
+from ebmkit.contracts.unmeasurable import Unmeasurable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,6 +59,9 @@ class NearestNeighbours(Metric):
     def traits(self) -> MetricTraits:
         return super().traits()._replace(samples=self.samples)
 
+    def refusal(self, question: Question) -> str | None:
+        return too_few(question, train=2)
+
     def results(self) -> tuple[str, ...]:
         return ("neighbour_distance", "neighbour_distance_floor", "memorised", "memorised_floor")
 
@@ -78,6 +84,6 @@ class NearestNeighbours(Metric):
     def _closeness(self, points: Tensor, train: Tensor) -> tuple[float, float]:
         found = neighbours(points, train)
         if not bool(found.next_distance.isfinite().all()):
-            raise ValueError("all training points are at the same distance, so that none is nearer than the next")
+            raise Unmeasurable("all training points are at the same distance, so that none is nearer than the next")
         copies = found.distance < self.ratio * found.next_distance
         return float(found.distance.cpu().double().quantile(0.5)), float(copies.cpu().double().mean())

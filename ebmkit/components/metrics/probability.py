@@ -13,6 +13,7 @@ from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
+from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.maths.enumeration import VALUES, states
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Probability(Metric):
         x = view.samples(self.samples)
         among = _have(x, self.given)
         if not (count := int(among.sum())):
-            raise ValueError(f"none of {len(x)} samples has {_written(self.given)}")
+            raise Unmeasurable(f"none of {len(x)} samples has {_written(self.given)}")
         found = {self._name(): int((_have(x, self.of) & among).sum()) / count}
         if self.exact:
             p = probabilities(view)

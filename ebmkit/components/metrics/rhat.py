@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ebmkit.components.metrics.long_chains import long_chains
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
+from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.rhat import rhat
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Rhat(Metric):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
+    least_draws: ClassVar[int] = FEWEST
     least_chains: ClassVar[int] = 2
 
     def results(self) -> tuple[str, ...]:

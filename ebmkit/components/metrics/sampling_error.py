@@ -15,6 +15,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
+from ebmkit.contracts.unmeasurable import Unmeasurable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -181,7 +182,7 @@ def final_law(module: NoisedMixture, sampler: ReverseSDE, count: int, begin: Lit
         law = Law(x, _spread_out(to, mass, step.spread, x, reach))
     lost = abs(1 - float(law.p.sum()) * law.spacing)
     if not lost <= LOST:
-        raise ArithmeticError(f"a share of {lost:.2g} of the mass was lost in {count} steps")
+        raise Unmeasurable(f"a share of {lost:.2g} of the mass was lost in {count} steps")
     return law
 
 
@@ -204,7 +205,7 @@ def _spread_out(to: Tensor, mass: Tensor, spread: float, x: Tensor, reach: float
     low, h = float(x[0]), float(x[1] - x[0])
     width = 2 * min(ceil(reach * spread / h), len(x)) + 1
     if len(to) * width > MOST:
-        raise ValueError(f"a step with noise {spread:.2g} on {len(to)} grid points needs too much memory")
+        raise Unmeasurable(f"a step with noise {spread:.2g} on {len(to)} grid points needs too much memory")
     offsets = torch.arange(width, device="cpu") - width // 2
     p = torch.zeros_like(x)
     for some in torch.split(torch.arange(len(to), device="cpu"), max(1, BLOCK // width)):
@@ -231,7 +232,7 @@ def kl_divergence(of: Law, to: Law) -> float:
 def slope(x: list[float], values: list[float]) -> float:
     """The slope of the logarithms of values against x, by least squares."""
     if not min(values) > 0:
-        raise ValueError("the error is zero, so that its slope cannot be measured")
+        raise Unmeasurable("the error is zero, so that its slope cannot be measured")
     y, middle = [log(value) for value in values], sum(x) / len(x)
     return sum((a - middle) * b for a, b in zip(x, y, strict=True)) / sum((a - middle) ** 2 for a in x)
 

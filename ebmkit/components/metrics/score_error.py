@@ -37,7 +37,7 @@ class ScoreError(Metric):
     Parameters:
         target: the distribution of the data: a model with a gradient whose parameters fix the shape of a state.
         quantile: the share of the data with a density that counts as rare.
-        points: number of uniform points in the box, of which the rare ones are used.
+        points: number of uniform points in the box, of which the rare ones are used, or the rarest if none is rare.
         every: interval in training steps; by default it is measured only at the end.
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600.
@@ -78,8 +78,7 @@ class ScoreError(Metric):
         # Sorted on the host, because `torch.quantile` has a limit on the number of points.
         limit = float(energies.cpu().sort().values[int((1 - self.quantile) * (len(energies) - 1))])
         rare = in_box > limit
-        if not bool(rare.any()):
-            raise ValueError(f"none of {self.points} points lies where data are rare: increase 'quantile' or 'points'")
+        rare |= ~rare.any() & (in_box == in_box.max())  # at least one point, so that there is a mean
         return {
             "score_error": _relative(_score(view, test), -at_data),
             "score_error_rare": _relative(_score(view, box)[rare], -at_box[rare]),

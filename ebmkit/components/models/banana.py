@@ -42,6 +42,9 @@ class Banana(Model):
     def event(self) -> Event:
         return (self.dim,)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def build(self, event: Event) -> BananaEnergy:
         from ebmkit.components.models.nets.banana import BananaEnergy
 

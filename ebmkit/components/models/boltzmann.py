@@ -64,6 +64,12 @@ class Boltzmann(Model):
         given = self.weights or self.biases
         return self.shape or ((len(given),) if given else None)
 
+    def parameter_count(self, event: Event) -> int:
+        units = prod(event)
+        if self.weights is None:
+            return units * (units + 1) // 2
+        return units + sum(weight != 0 for i, row in enumerate(self.weights) for weight in row[i + 1 :])
+
     def build(self, event: Event) -> BoltzmannEnergy:
         from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
         from ebmkit.maths.enumeration import VALUES

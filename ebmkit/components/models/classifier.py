@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
@@ -10,6 +11,7 @@ from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
 from ebmkit.contracts.traits import ModelTraits
+from ebmkit.maths.parameter_counts import dense
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.classifier import ClassifierEnergy
@@ -45,7 +47,10 @@ class Classifier(Model):
     base_scale: Annotated[float, Gt(0)] | None = 2.0
 
     def traits(self) -> ModelTraits:
-        return super().traits()._replace(smooth=is_smooth(self.activation))
+        return super().traits()._replace(smooth=is_smooth(self.activation), classes=self.classes)
+
+    def parameter_count(self, event: Event) -> int:
+        return dense([prod(event), *self.hidden, self.classes])
 
     def build(self, event: Event) -> ClassifierEnergy:
         from ebmkit.components.models.nets.classifier import ClassifierEnergy

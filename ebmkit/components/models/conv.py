@@ -81,6 +81,9 @@ class Conv(Model):
             return str(error)
         return None
 
+    def parameter_count(self, event: Event) -> int:
+        return self.architecture.parameter_count(event, self.head, outputs=1)
+
     def build(self, event: Event) -> ConvEnergy:
         from ebmkit.components.models.nets.conv import ConvEnergy
 

@@ -54,7 +54,7 @@ class ConvClassifier(Model):
     base_scale: Annotated[float, Gt(0)] | None = 2.0
 
     def traits(self) -> ModelTraits:
-        return super().traits()._replace(smooth=is_smooth(self.activation))
+        return super().traits()._replace(smooth=is_smooth(self.activation), classes=self.classes)
 
     def refusal(self, question: Question) -> str | None:
         try:
@@ -62,6 +62,9 @@ class ConvClassifier(Model):
         except ValueError as error:
             return str(error)
         return None
+
+    def parameter_count(self, event: Event) -> int:
+        return Architecture(self.layers, self.dense).parameter_count(event, self.head, outputs=self.classes)
 
     def build(self, event: Event) -> ConvClassifierEnergy:
         from ebmkit.components.models.nets.conv_classifier import ConvClassifierEnergy

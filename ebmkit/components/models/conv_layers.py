@@ -9,6 +9,7 @@ from annotated_types import Ge
 
 from ebmkit.contracts.component import section
 from ebmkit.contracts.kinds import Event
+from ebmkit.maths.parameter_counts import convolution, dense
 
 
 @section
@@ -33,6 +34,15 @@ class Architecture(NamedTuple):
 
     layers: tuple[ConvLayer, ...]
     dense: tuple[int, ...]
+
+    def parameter_count(self, event: Event, head: str, outputs: int) -> int:
+        """The number of parameters on images of this shape; `outputs` is the width of the last layer."""
+        last_channels, height, width = shape_after(self.layers, event)
+        channels = [event[0], *(layer.channels for layer in self.layers)]
+        reduced = last_channels * (1 if head == "sum" else height * width)
+        steps = zip(channels[:-1], self.layers, strict=True)
+        convolved = sum(convolution(before, layer.channels, layer.kernel) for before, layer in steps)
+        return convolved + dense([reduced, *self.dense, outputs])
 
 
 def shape_after(layers: Sequence[ConvLayer], event: Event) -> tuple[int, int, int]:

@@ -43,6 +43,9 @@ class DoubleWell(Model):
     def event(self) -> Event:
         return (self.dim,)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def build(self, event: Event) -> DoubleWellEnergy:
         from ebmkit.components.models.nets.double_well import DoubleWellEnergy
 

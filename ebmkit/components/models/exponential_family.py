@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import MinLen
@@ -55,6 +56,10 @@ class ExponentialFamily(Model):
             raise ValueError("'cubic' without 'quartic' gives an unbounded density: add 'quartic'")
         if not names & {"squares", "quadratic", "quartic"}:
             raise ValueError("nothing confines the density: add 'squares', 'quadratic' or 'quartic'")
+
+    def parameter_count(self, event: Event) -> int:
+        d = prod(event)
+        return sum(d * (d + 1) // 2 if name == "quadratic" else d for name in self.statistics)
 
     def build(self, event: Event) -> ExponentialFamilyEnergy:
         from ebmkit.components.models.nets.exponential_family import ExponentialFamilyEnergy

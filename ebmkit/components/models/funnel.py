@@ -40,6 +40,9 @@ class Funnel(Model):
     def event(self) -> Event:
         return (self.dim,)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def build(self, event: Event) -> FunnelEnergy:
         from ebmkit.components.models.nets.funnel import FunnelEnergy
 

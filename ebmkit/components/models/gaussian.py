@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
@@ -46,6 +47,9 @@ class Gaussian(Model):
 
     def event(self) -> Event:
         return self.shape or (len(self.mean),)
+
+    def parameter_count(self, event: Event) -> int:
+        return prod(event) * (prod(event) + 1)
 
     def build(self, event: Event) -> GaussianEnergy:
         from ebmkit.components.models.nets.gaussian import GaussianEnergy

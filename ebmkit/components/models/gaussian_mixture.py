@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt, MinLen
@@ -48,6 +49,10 @@ class GaussianMixture(Model):
 
     def event(self) -> Event:
         return self.shape or (len(self.means[0]),)
+
+    def parameter_count(self, event: Event) -> int:
+        d = prod(event)
+        return len(self.means) * (1 + d + d * d)
 
     def build(self, event: Event) -> GaussianMixtureEnergy:
         from ebmkit.components.models.nets.gaussian_mixture import GaussianMixtureEnergy

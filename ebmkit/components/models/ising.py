@@ -63,6 +63,9 @@ class Ising(Model):
     def event(self) -> Event:
         return self.shape
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def build(self, event: Event) -> Pairwise:
         from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
         from ebmkit.components.models.nets.ising import LatticeEnergy

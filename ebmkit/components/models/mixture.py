@@ -20,6 +20,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import ModelTraits
+from ebmkit.maths.parameter_counts import total
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.mixture import MixtureEnergy
@@ -73,6 +74,9 @@ class Mixture(Model):
 
     def refusal(self, question: Question) -> str | None:
         return common_refusal(self.components, question)
+
+    def parameter_count(self, event: Event) -> int | None:
+        return total([len(self.components), *(part.parameter_count(event) for part in self.components)])
 
     def build(self, event: Event) -> MixtureEnergy:
         from ebmkit.components.models.nets.mixture import MixtureEnergy

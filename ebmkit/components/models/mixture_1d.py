@@ -31,6 +31,9 @@ class Mixture1D(Model):
     def event(self) -> Event:
         return (1,)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def build(self, event: Event) -> Mixture1DEnergy:
         from ebmkit.components.models.nets.mixture_1d import Mixture1DEnergy
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Gt
@@ -10,6 +11,7 @@ from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
 from ebmkit.contracts.traits import ModelTraits
+from ebmkit.maths.parameter_counts import dense
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.mlp import MLPEnergy
@@ -46,6 +48,9 @@ class MLP(Model):
 
     def traits(self) -> ModelTraits:
         return super().traits()._replace(smooth=is_smooth(self.activation))
+
+    def parameter_count(self, event: Event) -> int:
+        return dense([prod(event), *self.hidden, 1])
 
     def build(self, event: Event) -> MLPEnergy:
         from ebmkit.components.models.nets.mlp import MLPEnergy

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, MinLen
 
+from ebmkit.components.models.noised_layers import noised_dense
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Schedule
@@ -46,11 +48,12 @@ class MLPScore(Model):
     classes: Annotated[int, Ge(1)] | None = None
 
     def traits(self) -> ModelTraits:
-        return super().traits()._replace(labelled=self.classes is not None)
+        return super().traits()._replace(labelled=self.classes is not None, classes=self.classes)
+
+    def parameter_count(self, event: Event) -> int:
+        return noised_dense(prod(event), self.hidden, prod(event), self.classes)
 
     def build(self, event: Event) -> NoisedScore:
-        from math import prod
-
         from ebmkit.components.models.nets.noised_dense import DenseScore
         from ebmkit.components.models.nets.noised_network import NoisedScore
 

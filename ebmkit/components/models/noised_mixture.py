@@ -51,6 +51,9 @@ class NoisedMixtureModel(Model):
     def event(self) -> Event:
         return self.shape or (len(self.means[0]),)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def build(self, event: Event) -> NoisedMixture:
         from ebmkit.components.models.nets.noised_mixture import NoisedMixture
 

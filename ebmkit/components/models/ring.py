@@ -44,6 +44,9 @@ class Ring(Model):
     def event(self) -> Event:
         return (self.dim,)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def build(self, event: Event) -> RingEnergy:
         from ebmkit.components.models.nets.ring import RingEnergy
 

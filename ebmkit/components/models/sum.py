@@ -20,6 +20,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import ModelTraits
+from ebmkit.maths.parameter_counts import total
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.sum import SumEnergy
@@ -60,6 +61,9 @@ class Sum(Model):
 
     def refusal(self, question: Question) -> str | None:
         return common_refusal(self.components, question)
+
+    def parameter_count(self, event: Event) -> int | None:
+        return total(part.parameter_count(event) for part in self.components)
 
     def build(self, event: Event) -> SumEnergy:
         from ebmkit.components.models.nets.sum import SumEnergy

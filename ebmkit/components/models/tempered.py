@@ -58,6 +58,9 @@ class Tempered(Model):
     def refusal(self, question: Question) -> str | None:
         return common_refusal((self.model,), question)
 
+    def parameter_count(self, event: Event) -> int | None:
+        return self.model.parameter_count(event)
+
     def build(self, event: Event) -> TemperedEnergy:
         from ebmkit.components.models.nets.tempered import TemperedEnergy
 

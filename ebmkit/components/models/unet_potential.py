@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
 
-from ebmkit.components.models.unet_layers import check_channels, other_image
+from ebmkit.components.models.unet_layers import check_channels, other_image, parameter_count
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Schedule
@@ -52,10 +52,13 @@ class UNetPotential(Model):
         check_channels(self.channels)
 
     def traits(self) -> ModelTraits:
-        return super().traits()._replace(labelled=self.classes is not None)
+        return super().traits()._replace(labelled=self.classes is not None, classes=self.classes)
 
     def refusal(self, question: Question) -> str | None:
-        return other_image(question.event, self.multipliers)
+        return other_image(question.event, self.channels, self.multipliers)
+
+    def parameter_count(self, event: Event) -> int:
+        return parameter_count(event, self.channels, self.multipliers, self.blocks, self.classes)
 
     def build(self, event: Event) -> NoisedPotential:
         from ebmkit.components.models.nets.noised_network import NoisedPotential

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt
 
+from ebmkit.components.noise.fitted import fit_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,6 +46,11 @@ class ConditionalGaussianNoise(Noise):
     def __post_init__(self) -> None:
         if self.sigma is not None and self.relative != RELATIVE:
             raise ValueError("'sigma' and 'relative' both set the width of the noise: give one of them")
+
+    def refusal(self, question: Question) -> str | None:
+        if self.sigma is not None:
+            return None
+        return fit_refusal(question, 2, "give 'sigma', or more points", without=())
 
     def build(self, event: Event, data: Tensor) -> ConditionalGaussian:
         from ebmkit.components.noise.nets.conditional_gaussian import ConditionalGaussian

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
 
+from ebmkit.components.noise.fitted import fit_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,6 +46,9 @@ class FlowNoise(Noise):
     bins: Annotated[int, Ge(2)] = 8
     hidden: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (64, 64)
     steps: Annotated[int, Ge(0)] = 300
+
+    def refusal(self, question: Question) -> str | None:
+        return fit_refusal(question, 2, "use other noise, or more varied points")
 
     def build(self, event: Event, data: Tensor) -> FlowDensity:
         from ebmkit.components.noise.nets.flow import FlowDensity

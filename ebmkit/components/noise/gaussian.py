@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Gt, MinLen
 
+from ebmkit.components.noise.fitted import fit_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.covariance import Covariance, check_covariance, covariance_matrix
 
 if TYPE_CHECKING:
@@ -53,6 +56,12 @@ class GaussianNoise(Noise):
 
     def event(self) -> Event | None:
         return None if self.mean is None else (len(self.mean),)
+
+    def refusal(self, question: Question) -> str | None:
+        if self.mean is not None:
+            return None
+        instead = "give 'mean' and 'covariance', or more varied points"
+        return fit_refusal(question, prod(question.event) + 1, instead, without=("constant", "degenerate"))
 
     def build(self, event: Event, data: Tensor) -> GaussianDensity:
         from ebmkit.components.noise.nets.gaussian_density import GaussianDensity

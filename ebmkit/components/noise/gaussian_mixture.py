@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Gt, MinLen
 
+from ebmkit.components.noise.fitted import fit_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 from ebmkit.maths.covariance import Covariance, check_mixture, covariance_matrix
 
 if TYPE_CHECKING:
@@ -64,6 +66,11 @@ class GaussianMixtureNoise(Noise):
 
     def event(self) -> Event | None:
         return None if self.means is None else (len(self.means[0]),)
+
+    def refusal(self, question: Question) -> str | None:
+        if self.means is not None:
+            return None
+        return fit_refusal(question, self.components + 1, "give fewer 'components', or more points", without=())
 
     def build(self, event: Event, data: Tensor) -> GaussianMixtureDensity:
         from ebmkit.components.noise.nets.gaussian_mixture_density import GaussianMixtureDensity

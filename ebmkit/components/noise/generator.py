@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt, MinLen
 
+from ebmkit.components.noise.fitted import fit_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
+from ebmkit.contracts.question import Question
+from ebmkit.maths.parameter_counts import dense
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,6 +51,13 @@ class GeneratorNoise(Noise):
     latent: Annotated[int, Ge(1)] = 8
     hidden: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (64, 64)
     sigma: Annotated[float, Gt(0)] = 0.5
+
+    def parameter_count(self, event: Event) -> int:
+        d = prod(event)
+        return dense([self.latent, *self.hidden, d]) + d
+
+    def refusal(self, question: Question) -> str | None:
+        return fit_refusal(question, 2, "use other noise, or more varied points")
 
     def build(self, event: Event, data: Tensor) -> GeneratorDensity:
         from ebmkit.components.noise.nets.generator import GeneratorDensity

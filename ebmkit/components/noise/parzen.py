@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Gt
 
+from ebmkit.components.noise.fitted import fit_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,6 +36,9 @@ class ParzenNoise(Noise):
 
     points: Annotated[int, Ge(1)] = 1000
     bandwidth: Annotated[float, Gt(0)] | None = None
+
+    def refusal(self, question: Question) -> str | None:
+        return None if self.bandwidth is not None else fit_refusal(question, 2, "give 'bandwidth'")
 
     def build(self, event: Event, data: Tensor) -> ParzenDensity:
         from ebmkit.components.noise.nets.parzen import ParzenDensity

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from annotated_types import Gt, MinLen
 
+from ebmkit.components.noise.fitted import fit_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,6 +64,9 @@ class UniformNoise(Noise):
     def event(self) -> Event | None:
         lists = [corner for corner in (self.low, self.high) if isinstance(corner, tuple)]
         return (len(lists[0]),) if lists else None
+
+    def refusal(self, question: Question) -> str | None:
+        return None if self.low is not None else fit_refusal(question, 2, "give 'low' and 'high'")
 
     def build(self, event: Event, data: Tensor) -> UniformDensity:
         from ebmkit.components.noise.nets.uniform import UniformDensity

@@ -74,6 +74,9 @@ class AdaptiveBregman(Objective):
         noise = Snapshot(interval=self.interval, sampler=self.sampler, init=self.init)
         return Contrast(noise.build(event, data), learn_log_z=False, control=self.control_variate)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         contrast = cast("Contrast", context.extras)
         log_u = contrast.log_ratios(model, batch, len(batch), context)

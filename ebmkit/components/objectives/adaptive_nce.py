@@ -61,6 +61,9 @@ class AdaptiveNCE(Objective):
     def extras(self, event: Event, data: Tensor) -> Contrast:
         return self._general().extras(event, data)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         return self._general().loss(model, batch, context)
 

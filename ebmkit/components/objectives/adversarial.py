@@ -55,6 +55,9 @@ class Adversarial(Objective):
 
         return Contest(self.noise.build(event, data))
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         q = cast("Density", cast("Contest", context.extras).rival)
         count = self.noise_ratio * len(batch)

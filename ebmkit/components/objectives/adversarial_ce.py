@@ -61,6 +61,9 @@ class AdversarialCE(Objective):
         base, generator = (cast("Density", noise.build(event, data)) for noise in (self.noise, self.generator))
         return ContrastiveContest(MixedDensity(base, generator, self.base_share))
 
+    def parameter_count(self, event: Event) -> int:
+        return 1  # log Z
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         r, contest = self.noise_ratio, cast("ContrastiveContest", context.extras)
         log_u = contest.log_ratios(model, batch, max(1, round(r * len(batch))), context)

@@ -51,6 +51,9 @@ class BregmanRatioMatching(Objective):
 
         return Contrast(cast("Density", self.noise.build(event, data)), self.learn_log_z)
 
+    def parameter_count(self, event: Event) -> int:
+        return int(self.learn_log_z)
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         contrast = cast("Contrast", context.extras)
         count = max(1, round(self.noise_ratio * len(batch)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import ceil, prod
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from ebmkit.components.models.exponential_family import ExponentialFamily
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Objective, Space
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -34,10 +37,29 @@ class ClosedFormScoreMatching(Objective):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "statistics"})
 
+    def refusal(self, question: Question) -> str | None:
+        model, data, d = question.model, question.data, prod(question.event)
+        count, points = model.parameter_count(question.event), question.train_points
+        if data is None or count is None:
+            return None
+        # Every point gives one equation per coordinate, and products of coordinates need points in all directions.
+        products = isinstance(model, ExponentialFamily) and "quadratic" in model.statistics and d > 1
+        least = max(ceil(count / d), d + 1 if products else 1)
+        name = f"data '{data.component_name}'"
+        if points is not None and points < least:
+            return f"determines {count} parameters by at least {least} training points, but {name} has {points}"
+        variation = data.traits().variation
+        if (variation == "constant" and count > d) or (variation == "degenerate" and products):
+            return f"determines {count} parameters by data that vary in every direction, but those of {name} do not"
+        return None
+
     def extras(self, event: Event, data: Tensor) -> ClosedForm:
         from ebmkit.components.models.nets.exponential_family import ClosedForm
 
         return ClosedForm(data)
+
+    def parameter_count(self, event: Event) -> int:
+        return 0
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         fit = cast("ClosedForm", context.extras)

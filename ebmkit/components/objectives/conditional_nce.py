@@ -48,6 +48,9 @@ class ConditionalNCE(Objective):
     def extras(self, event: Event, data: Tensor) -> ConditionalDensity:
         return cast("ConditionalDensity", self.noise.build(event, data)).requires_grad_(False)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         noise = cast("ConditionalDensity", context.extras)
         x = batch.repeat_interleave(self.noise_ratio, dim=0)

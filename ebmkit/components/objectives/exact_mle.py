@@ -65,6 +65,9 @@ class ExactMLE(Objective):
         d = prod(event)
         return Box(data, self.points or POINTS[d], self.margin) if d in POINTS and data.is_floating_point() else None
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.components.objectives.nets.normaliser import normaliser
 

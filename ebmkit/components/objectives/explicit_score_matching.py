@@ -56,6 +56,9 @@ class ExplicitScoreMatching(Objective):
     def extras(self, event: Event, data: Tensor) -> nn.Module:
         return self.target.build(event).requires_grad_(False).eval()
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.maths.laplacian import gradient
 

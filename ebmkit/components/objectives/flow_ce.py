@@ -53,6 +53,9 @@ class FlowCE(Objective):
 
         return ContrastiveContest(cast("Density", self.noise.build(event, data)))
 
+    def parameter_count(self, event: Event) -> int:
+        return 1  # log Z
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         r, contest = self.noise_ratio, cast("ContrastiveContest", context.extras)
         log_u = contest.log_ratios(model, batch, max(1, round(r * len(batch))), context)

@@ -74,6 +74,9 @@ class JEM(Objective):
             wrong = int(low if low < 0 else high)
             raise ValueError(f"the data have a label {wrong}, but the model has {classes} classes, 0 to {classes - 1}")
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         assert context.labels is not None  # checked by resolve
         if self.input_noise:

@@ -49,6 +49,9 @@ class MLE(Objective):
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         starts = cast("Starts", context.extras)
         x = context.chain(self.sampler, model, starts.draw(batch, context.rng))

@@ -47,6 +47,9 @@ class NCE(Objective):
 
         return Contrast(cast("Density", self.noise.build(event, data)), self.learn_log_z)
 
+    def parameter_count(self, event: Event) -> int:
+        return int(self.learn_log_z)
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         r, contrast = self.noise_ratio, cast("Contrast", context.extras)
         log_u = contrast.log_ratios(model, batch, max(1, round(r * len(batch))), context)

@@ -50,6 +50,9 @@ class RankingNCE(Objective):
 
         return Contrast(cast("Density", self.noise.build(event, data)), learn_log_z=False)
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         contrast = cast("Contrast", context.extras)
         log_u = contrast.log_ratios(model, batch, self.negatives * len(batch), context)

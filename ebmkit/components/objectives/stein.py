@@ -49,6 +49,9 @@ class Stein(Objective):
 
         return Contest(Critic(event, self.width))
 
+    def parameter_count(self, event: Event) -> int:
+        return 0
+
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         from ebmkit.maths.laplacian import gradient
 

@@ -35,5 +35,8 @@ class Adagrad(Optimizer):
     eps: Annotated[float, Gt(0)] = 1e-10
     weight_decay: Annotated[float, Ge(0)] = 0.0
 
+    def state_count(self) -> int:
+        return 1
+
     def build(self, parameters: Iterable[Parameter]) -> torch.optim.Adagrad:
         return torch.optim.Adagrad(parameters, lr=self.lr, eps=self.eps, weight_decay=self.weight_decay)

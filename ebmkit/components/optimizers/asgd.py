@@ -40,6 +40,9 @@ class ASGD(Optimizer):
     alpha: Annotated[float, Ge(0)] = 0.75
     weight_decay: Annotated[float, Ge(0)] = 0.0
 
+    def state_count(self) -> int:
+        return 1
+
     def build(self, parameters: Iterable[Parameter]) -> torch.optim.ASGD:
         return torch.optim.ASGD(
             parameters, lr=self.lr, lambd=self.lambd, alpha=self.alpha, weight_decay=self.weight_decay

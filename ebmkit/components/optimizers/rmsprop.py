@@ -39,6 +39,9 @@ class RMSprop(Optimizer):
     momentum: Annotated[float, Ge(0), Lt(1)] = 0.0
     weight_decay: Annotated[float, Ge(0)] = 0.0
 
+    def state_count(self) -> int:
+        return 1 + (self.momentum > 0)
+
     def build(self, parameters: Iterable[Parameter]) -> torch.optim.RMSprop:
         return torch.optim.RMSprop(
             parameters,

@@ -43,6 +43,9 @@ class SGD(Optimizer):
         if self.nesterov and self.momentum == 0:
             raise ValueError("'nesterov' needs a momentum, but 'momentum' is 0")
 
+    def state_count(self) -> int:
+        return int(self.momentum > 0)
+
     def build(self, parameters: Iterable[Parameter]) -> torch.optim.SGD:
         parameters = list(parameters)
         return torch.optim.SGD(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from annotated_types import Gt
 
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,6 +24,14 @@ def check_sigmas(sigma_max: float | str, sigma_min: float) -> None:
     """Raise a ValueError unless sigma_max is above sigma_min."""
     if not isinstance(sigma_max, str) and sigma_max <= sigma_min:
         raise ValueError(f"'sigma_max' is {sigma_max}, but must be above 'sigma_min', {sigma_min}")
+
+
+def single_point(question: Question) -> str | None:
+    """Why `auto` has no value, in words that follow the name of a schedule; None if it may have one."""
+    if question.data and question.train_points == 1:
+        name = question.data.component_name
+        return f"sets 'sigma_max' to the largest distance of training points, but data '{name}' has one: give a number"
+    return None
 
 
 def known(sigma_max: float | str) -> float:

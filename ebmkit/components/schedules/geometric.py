@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Gt
 
-from ebmkit.components.schedules.diameter import SigmaMax, check_sigmas, diameter, known
+from ebmkit.components.schedules.diameter import SigmaMax, check_sigmas, diameter, known, single_point
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Schedule
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,6 +46,9 @@ class Geometric(Schedule):
     @property
     def needs_data(self) -> bool:
         return self.sigma_max == "auto"
+
+    def refusal(self, question: Question) -> str | None:
+        return single_point(question) if self.needs_data else None
 
     def fitted(self, data: Tensor) -> Geometric:
         return dataclasses.replace(self, sigma_max=diameter(data)) if self.needs_data else self

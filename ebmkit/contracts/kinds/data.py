@@ -41,6 +41,17 @@ class Data(Component, ABC):
     def event(self) -> Event:
         """The shape of one point, without loading anything. A ValueError is reported at the line of the spec."""
 
+    def point_count(self, split: Split) -> int | None:
+        """The number of points of a split, without loading them, or None if it is not known.
+
+        A spec that needs more points is then refused before anything is built.
+        """
+        return None
+
+    def class_count(self) -> int | None:
+        """One more than the largest label, or None without labels or if it is not known before they are loaded."""
+        return None
+
     @abstractmethod
     def load(self, split: Split, rng: Generator) -> Dataset:
         """The points of a split, on the CPU. Each split has its own `rng`."""

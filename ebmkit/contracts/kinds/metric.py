@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 #: Requirements other than abilities of the model.
-OF_THE_RUN = frozenset({"samples", "data", "chains", "labels", "truth"})
+OF_THE_RUN = frozenset({"samples", "data", "chains", "labels", "truth", "training"})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,18 +30,26 @@ class Metric(Component, ABC):
     component_kind: ClassVar[str] = "metric"
     spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
     #: Any of `samples` (draws model samples), `chains` (from few long chains), `data` (requires held-out points),
-    #: `labels` (with labels), `truth` (with a known density), and abilities of the model.
+    #: `labels` (with labels), `truth` (with a known density), `training` (reads what training recorded), and abilities
+    #: of the model.
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Quantities that the chains drawing the samples must report (see `Sampler.traces`).
     traces: ClassVar[frozenset[str]] = frozenset()
-    #: Minimum number of long chains, for a metric that needs them.
+    #: Minimum number of long chains and of states that each keeps, for a metric that needs them.
     least_chains: ClassVar[int] = 1
+    least_draws: ClassVar[int] = 1
 
     every: Annotated[int, Ge(1)] | None = None
 
     def traits(self) -> MetricTraits:
         """Requirements of this metric. Override it if parameters decide, and to give the number of samples it needs."""
-        return MetricTraits(self.spaces, self.needs, self.traces, self.least_chains)
+        return MetricTraits(
+            self.spaces,
+            self.needs,
+            self.traces,
+            self.least_chains,
+            least_draws=self.least_draws,
+        )
 
     def bounded(self, samples: int) -> Self:
         """This metric with at most this many model samples, the number in the spec, which calls it if no number is
@@ -57,4 +65,7 @@ class Metric(Component, ABC):
 
     @abstractmethod
     def measure(self, view: View) -> dict[str, float]:
-        """The numbers. `view` provides samples, data, the energy and the random generator of this metric."""
+        """The numbers. `view` provides samples, data, the energy and the random generator of this metric.
+
+        Raises `Unmeasurable` if the numbers of the run give it no value.
+        """

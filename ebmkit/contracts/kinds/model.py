@@ -46,6 +46,13 @@ class Model(Builder, ABC):
         """The shape fixed by the parameters, or None for a model that takes the shape of its data."""
         return None
 
+    def parameter_count(self, event: Event) -> int | None:
+        """The number of trainable numbers of the module on states of this shape, or None if it is not known.
+
+        Nothing is built to find it: zero refuses training, and too many for the memory refuse the spec.
+        """
+        return None
+
     def builds(self) -> type:
         from torch import nn
 

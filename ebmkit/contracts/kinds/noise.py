@@ -43,6 +43,10 @@ class Noise(Builder, ABC):
         """The shape fixed by the parameters, or None for noise that takes the shape of the data."""
         return None
 
+    def parameter_count(self, event: Event) -> int | None:
+        """The number of trainable numbers of the module, or None if it is not known before it is built."""
+        return None if "learnable" in self.traits().offers else 0
+
     def builds(self) -> type:
         from ebmkit.contracts.modules.conditional_density import ConditionalDensity
         from ebmkit.contracts.modules.density import Density

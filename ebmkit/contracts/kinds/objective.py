@@ -52,6 +52,13 @@ class Objective(Component, ABC):
         """Auxiliary modules: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""
         return None
 
+    def parameter_count(self, event: Event) -> int | None:
+        """The number of trainable numbers of `extras`, without those of a rival, or None if it is not known.
+
+        A model without any can be trained only together with those of the objective, such as log Z.
+        """
+        return 0 if type(self).extras is Objective.extras else None
+
     @abstractmethod
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         """The loss of `batch`. `context` provides the generator, the extras, labels and the chain runner."""

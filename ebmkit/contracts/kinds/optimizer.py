@@ -22,6 +22,10 @@ class Optimizer(Builder, ABC):
 
         return torch.optim.Optimizer
 
+    def state_count(self) -> int:
+        """The numbers that it keeps for each parameter, such as two moments: an estimate of the memory it needs."""
+        return 2
+
     @abstractmethod
     def build(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """A torch optimizer over `parameters`."""

@@ -12,6 +12,7 @@ import torch
 from ebmkit.contracts.built import WrongBuild, builder_of
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.packages import lacking, package_missing
+from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.limit import Paused
 from ebmkit.errors import EbmkitError, Mistakes
@@ -26,7 +27,8 @@ class ErrorSite:
     """`with ErrorSite(plan, ("objective",)):` turns an exception into `ComponentFailed` at that line of the spec.
 
     If a component calls another, such as the noise inside an objective, the innermost one is reported.
-    A FloatingPointError says that a number is not finite, and becomes `Diverged`, with the step in words from `when`.
+    A FloatingPointError says that a number is not finite, `Unmeasurable` that a metric has no value: both become
+    `Diverged`, with the step in words from `when`.
     A class instead of a generator, because the training loop enters it in every step.
     """
 
@@ -58,7 +60,7 @@ class ErrorSite:
                 self.plan.place(path),
                 help=f"{where}reduce batch_size, samples or the size of the network",
             ) from error
-        if isinstance(error, FloatingPointError):
+        if isinstance(error, FloatingPointError | Unmeasurable):
             raise Diverged(f"{who}: {said}{self.when()}", self.plan.place(path)) from error
         if isinstance(error, WrongBuild):
             raise ComponentFailed(f"{who}: {said}", self.plan.place(path)) from error

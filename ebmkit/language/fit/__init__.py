@@ -9,6 +9,7 @@ from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.chains import chain_misfits, start_misfits
+from ebmkit.language.fit.counts import count_misfits
 from ebmkit.language.fit.metrics import expectation_misfits, metric_misfits, stop_misfits
 from ebmkit.language.fit.places import Places, event_of
 from ebmkit.language.fit.refusals import refusal_misfits
@@ -32,6 +33,16 @@ __all__ = ["event_of", "misfits"]
 def misfits(checked: Checked, registry: Registry, *, idle: bool = False) -> Iterator[EbmkitError]:
     """Everything that cannot work, found before building; a spec with nothing to do is included unless `idle`."""
     here = Places(checked, registry)
+    fits = True
+    for misfit in _uncounted(checked, here, idle=idle):
+        fits = False
+        yield misfit
+    if fits:  # what does not fit together cannot be counted
+        yield from count_misfits(checked, here)
+
+
+def _uncounted(checked: Checked, here: Places, *, idle: bool) -> Iterator[EbmkitError]:
+    """Everything that does not depend on numbers of parameters and bytes."""
     unreadable = list(data_misfits(checked, here))
     yield from unreadable
     yield from section_misfits(checked, here)

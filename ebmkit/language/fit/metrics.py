@@ -89,6 +89,21 @@ def _sample_misfits(position: int, metric: Metric, checked: Checked, here: Place
             other=here("chains"),
             other_label=f"{spec.chains.count} chain",
         )
+    if spec.chains and spec.chains.draws(spec.samples) < traits.least_draws:
+        yield Unsuitable(
+            f"{label_of(metric)} needs at least {traits.least_draws} states of every chain, but {spec.samples} samples "
+            f"of {spec.chains.count} chains are {spec.chains.draws(spec.samples)} of each",
+            place,
+            other=here("chains"),
+            other_label=f"{spec.chains.count} chains",
+            help=f"set 'samples' to at least {traits.least_draws * spec.chains.count}",
+        )
+    if "training" in traits.needs and not spec.train:
+        yield SectionMissing(
+            f"{label_of(metric)} reads what training recorded, but there is no 'train:'",
+            place,
+            help="leave this metric out of a sampling experiment",
+        )
     if metric.every is not None and not spec.train:
         yield SectionMissing(f"'every' of {label_of(metric)} counts training steps, but there is no 'train:'", place)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ebmkit.contracts.kinds import Data
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.describe import text_of
 from ebmkit.errors.fit import DataUnreadable, SectionMissing, ShapeMismatch, SpaceMismatch
@@ -20,11 +21,21 @@ def data_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         try:
             if not _is_shape(spec.data.event()):
                 yield ComponentFailed(f"{here.label(spec.data)}: {_NO_SHAPE}", here("data"))
+            else:
+                yield from _empty_splits(spec.data, here)
         except ValueError as error:
             yield DataUnreadable(f"{label_of(spec.data)}: {text_of(error)}", here("data"))
     fixed = spec.model.event()
     if fixed is not None and not _is_shape(fixed):
         yield ComponentFailed(f"{here.label(spec.model)}: {_NO_SHAPE}", here("model"))
+
+
+def _empty_splits(data: Data, here: Places) -> Iterator[EbmkitError]:
+    data.class_count()  # a file whose labels cannot be read is refused, too
+    for noun, count in (("training", data.point_count("train")), ("held-out", data.point_count("test"))):
+        if count == 0:
+            help = "use more points, or change what is held out"
+            yield DataUnreadable(f"{label_of(data)} has no {noun} points", here("data"), help=help)
 
 
 def _is_shape(event: Any) -> bool:

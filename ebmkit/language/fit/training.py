@@ -122,6 +122,7 @@ def model_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             other_label="no labels",
             help="leave out 'classes' to learn without labels" if optional else "use data with labels",
         )
+    yield from _class_misfits(checked, here)
 
 
 def _is_optional(component: Component, parameter: str) -> bool:
@@ -180,4 +181,23 @@ def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             here("objective"),
             other=here("data"),
             other_label="no labels",
+        )
+
+
+def _class_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Checks that the labels of the data are among those that the model distinguishes."""
+    model, objective, data = checked.spec.model, checked.spec.objective, checked.spec.data
+    known = model.traits().classes
+    uses_labels = model.traits().labelled or (objective and objective.traits().needs_labels)
+    if not (data and data.traits().labelled and uses_labels) or known is None:
+        return
+    found = data.class_count()
+    if found is not None and found > known:
+        yield Unsuitable(
+            f"{label_of(data)} has labels 0 to {found - 1}, but {label_of(model)} takes 0 to {known - 1}",
+            here("model", "classes"),
+            label=f"{known} classes",
+            other=here("data"),
+            other_label=f"{found} classes",
+            help=f"set 'classes' to {found}",
         )

@@ -35,6 +35,18 @@ def loads_what_it_announces(data: Data, case: Case) -> None:
             require(y.shape == x.shape[:1], f"{len(x)} points have labels of shape {tuple(y.shape)}")
 
 
+def counts_what_it_loads(data: Data, case: Case) -> None:
+    """The numbers of points and of classes that are announced before anything is loaded are right."""
+    if data.point_count("train") is None and data.class_count() is None:
+        raise Inapplicable("it announces neither the number of its points nor that of its classes")
+    for split in SPLITS:
+        x, y = _load(data, split)
+        announced, classes = data.point_count(split), data.class_count()
+        require(announced in (None, len(x)), f"it announces {announced} {split} points, but there are {len(x)}")
+        largest = -1 if y is None else int(y.max())
+        require(classes is None or largest < classes, f"it announces {classes} classes, but there is a label {largest}")
+
+
 def makes_float32_by_default(data: Data, case: Case) -> None:
     """Generated points, as opposed to points read from a file, have torch's default dtype."""
     if data.files():
@@ -62,6 +74,7 @@ def keeps_its_splits_apart(data: Data, case: Case) -> None:
 
 LAWS: tuple[Law, ...] = (
     loads_what_it_announces,
+    counts_what_it_loads,
     makes_float32_by_default,
     is_deterministic,
     keeps_its_splits_apart,

@@ -96,6 +96,16 @@ def treats_states_apart(noise: Noise, case: Case) -> None:
     require(most <= 1e-9, f"the log_prob of a state differs by {most:.3g} when it is alone")
 
 
+def counts_its_parameters(noise: Noise, case: Case) -> None:
+    """The number of trainable parameters that is announced before the noise is built is that of the module."""
+    announced = noise.parameter_count(case.event)
+    if announced is None:
+        raise Inapplicable("it does not announce the number of its parameters")
+    density = _density(noise, case)
+    found = sum(parameter.numel() for parameter in density.parameters() if parameter.requires_grad)
+    require(announced == found, f"it announces {announced} trainable numbers, but there are {found}")
+
+
 def is_deterministic(noise: Noise, case: Case) -> None:
     """The same generator gives the same draws, and fitting the same data twice the same density."""
     one, two = (_fitted(noise, case, torch.float64, other=False) for _ in range(2))
@@ -191,6 +201,7 @@ LAWS: tuple[Law, ...] = (
     gives_one_number_a_state,
     keeps_the_dtype,
     treats_states_apart,
+    counts_its_parameters,
     is_deterministic,
     leaves_the_data_alone,
     is_saved_whole,

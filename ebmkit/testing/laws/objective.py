@@ -112,6 +112,17 @@ def teaches_the_model(objective: Objective, case: Case) -> None:
     require(any(bool(slope.count_nonzero()) for slope in taught), f"all of {len(taught)} gradients are zero")
 
 
+def counts_its_parameters(objective: Objective, case: Case) -> None:
+    """The number of parameters that it adds to those of the model, without those of a rival, is as announced."""
+    setting = _setting(objective, case)
+    announced = objective.parameter_count(tuple(setting.batch.shape[1:]))
+    if announced is None:
+        raise Inapplicable("it does not announce the number of its parameters")
+    theirs = {id(parameter) for parameter in (*setting.model.parameters(), *setting.rivals())}
+    found = sum(parameter.numel() for parameter in setting.trained() if id(parameter) not in theirs)
+    require(announced == found, f"it announces {announced} trainable numbers of its own, but there are {found}")
+
+
 def is_a_mean_over_the_batch(objective: Objective, case: Case) -> None:
     """A batch repeated four times has the same loss, on average over seeds, at a false-alarm rate of 1e-6."""
     setting = _setting(objective, case)
@@ -248,6 +259,7 @@ def runs_on_the_device(objective: Objective, case: Case) -> None:
 LAWS: tuple[Law, ...] = (
     gives_a_finite_scalar,
     teaches_the_model,
+    counts_its_parameters,
     is_a_mean_over_the_batch,
     has_the_gradient_of_differences,
     is_deterministic,

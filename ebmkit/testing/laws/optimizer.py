@@ -78,6 +78,17 @@ def is_saved_as_tensors_and_numbers(optimizer: Optimizer, case: Case) -> None:
         require_same_bits(one.detach(), two.detach(), "parameters of an optimizer and its restored twin")
 
 
+def counts_its_state(optimizer: Optimizer, case: Case) -> None:
+    """It keeps at most as many numbers for each parameter as it announces, apart from single ones such as a count."""
+    parameters = _parameters()
+    live = optimizer.build(parameters)
+    _steps(live, parameters, 1)
+    for parameter in parameters:
+        kept = [part for part in live.state[parameter].values() if isinstance(part, Tensor) and part.dim()]
+        found, announced = sum(part.numel() for part in kept), optimizer.state_count() * parameter.numel()
+        require(found <= announced, f"it announces {announced} numbers for {parameter.numel()} parameters, not {found}")
+
+
 def runs_on_the_device(optimizer: Optimizer, case: Case) -> None:
     """On another device it makes the same steps as on the CPU."""
     there = _parameters()
@@ -92,4 +103,10 @@ def runs_on_the_device(optimizer: Optimizer, case: Case) -> None:
     require(off <= 1e-5, f"parameters differ from those on the CPU by {off:.3g}")
 
 
-LAWS: tuple[Law, ...] = (descends, is_deterministic, is_saved_as_tensors_and_numbers, runs_on_the_device)
+LAWS: tuple[Law, ...] = (
+    descends,
+    is_deterministic,
+    is_saved_as_tensors_and_numbers,
+    counts_its_state,
+    runs_on_the_device,
+)

@@ -254,10 +254,11 @@ def test_other_shapes_are_refused(tmp_path, data, shape):
 
 
 def test_the_name_of_a_frechet_distance_does_not_lie(tmp_path):
-    plan = score_spec(
+    spec = score_spec(
         data="digits",
         model={"use": "mlp_score", "schedule": "vp", "hidden": [8]},
         evaluate=[{"use": "fid", "samples": 5000}],
     )
-    (failure,) = ebmkit.run(plan, runs_dir=tmp_path).failed
-    assert "1436 training points" in failure.error.message
+    with pytest.raises(Mistakes) as refused:
+        ebmkit.run(spec, runs_dir=tmp_path)
+    assert "needs at least 5000 training points, but data 'digits' has 1436" in str(refused.value)

@@ -23,6 +23,7 @@ from ebmkit.components.samplers.reverse_sde import ReverseSDE
 from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
+from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from tests.components.oracles import assert_follows, generator, normal_cdf
@@ -179,7 +180,7 @@ def test_a_finer_grid_changes_nothing(monkeypatch):
 
 def test_lost_mass_is_an_error(monkeypatch):
     monkeypatch.setattr("ebmkit.components.metrics.sampling_error.REACH", 3.0)
-    with pytest.raises(ArithmeticError, match="was lost in 4 steps"):
+    with pytest.raises(Unmeasurable, match="was lost in 4 steps"):
         measured(mixture(OU), ReverseSDE(schedule=OU, steps=4, spacing="time"))
 
 

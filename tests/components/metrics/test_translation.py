@@ -101,10 +101,12 @@ def test_close_points_in_clusters_that_are_far_apart(apart):
     assert torch.allclose(squared_distances(moved, moved), exact, rtol=1e-6, atol=1e-15 * apart**2)
 
 
-def test_data_of_which_most_are_equal_have_no_bandwidth():
+def test_equal_data_have_no_bandwidth_but_one_other_point_gives_one():
     equal = torch.zeros(50, 2)
-    with pytest.raises(ValueError, match="median distance is zero"):
+    with pytest.raises(ValueError, match="all data points are equal"):
         MMD().measure(FakeView(torch.randn(50, 2), equal, equal))
+    equal[0] = 1.0
+    assert MMD().measure(FakeView(torch.randn(50, 2), equal, equal))["mmd"] > 0.1
 
 
 #: Metrics of a model: at an offset, with the model moved too, they are what they are at the origin.

@@ -65,7 +65,26 @@ class OneSplit(Points):
         return super().load(split, torch.Generator().manual_seed(0))
 
 
+@component("miscounted")
+class Miscounted(Points):
+    def point_count(self, split):
+        return 20 if split == "train" else 19
+
+
+@component("one_class_too_few")
+class OneClassTooFew(Points):
+    labelled = True
+
+    def class_count(self):
+        return 2
+
+    def load(self, split, rng):
+        return Dataset(super().load(split, rng).x, torch.arange(20) % 3)
+
+
 PLANTED = [
+    (laws.counts_what_it_loads, Miscounted()),
+    (laws.counts_what_it_loads, OneClassTooFew()),
     (laws.loads_what_it_announces, Flat()),
     (laws.loads_what_it_announces, Infinite()),
     (laws.loads_what_it_announces, NotBinary()),

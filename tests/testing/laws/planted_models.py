@@ -203,7 +203,22 @@ class Flipped(BoltzmannEnergy):
         return -super().sample_exact(n, rng)
 
 
+@component("modest")
+class Modest(Model):
+    """Counts only its mean."""
+
+    def event(self):
+        return (2,)
+
+    def parameter_count(self, event):
+        return 2
+
+    def build(self, event):
+        return GaussianEnergy(torch.zeros(2), torch.eye(2), event)
+
+
 PLANTED = [
+    (laws.counts_its_parameters, Modest()),
     (laws.gives_one_number_a_state, planted(Column)),
     (laws.treats_states_apart, planted(Centred)),
     (laws.keeps_the_dtype, planted(Single)),

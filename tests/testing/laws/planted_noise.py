@@ -126,6 +126,7 @@ class InPlace(Noise):
 
 
 PLANTED = [
+    (laws.counts_its_parameters, planted(Learns)),
     (laws.gives_one_number_a_state, planted(Column)),
     (laws.keeps_the_dtype, planted(Single)),
     (laws.treats_states_apart, planted(Centred)),

@@ -117,7 +117,25 @@ class Item(Denoising):
         return Loss(each.mean() + each.max().item(), {})
 
 
+class Extra(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.log_z = nn.Parameter(torch.zeros(()))
+
+
+@component("modest")
+class Modest(Denoising):
+    """Has a parameter of its own, but says that it has none."""
+
+    def extras(self, event, data):
+        return Extra()
+
+    def parameter_count(self, event):
+        return 0
+
+
 PLANTED = [
+    (laws.counts_its_parameters, Modest()),
     (laws.gives_a_finite_scalar, Column()),
     (laws.gives_a_finite_scalar, LogsAGraph()),
     (laws.gives_a_finite_scalar, Single()),

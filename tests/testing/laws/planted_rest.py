@@ -74,6 +74,17 @@ class OnTheHost(torch.optim.SGD):
 HALF = torch.tensor(0.5)
 
 
+@component("forgotten")
+class Forgotten(Optimizer):
+    """Does not count its two moments."""
+
+    def state_count(self):
+        return 1
+
+    def build(self, parameters):
+        return torch.optim.Adam(parameters)
+
+
 class Silent:
     def write(self, step, values):
         pass
@@ -175,6 +186,7 @@ class Unreadable(Sampler):
 
 
 PLANTED = [
+    (optimizers.counts_its_state, Forgotten()),
     (optimizers.descends, planted_optimizer(Ascending)),
     (optimizers.is_deterministic, planted_optimizer(Shaken)),
     (optimizers.is_deterministic, planted_optimizer(Numbered)),

@@ -19,6 +19,7 @@ from ebmkit.testing.laws.model.exact import (
     knows_the_values_of_its_units,
 )
 from ebmkit.testing.laws.model.network import (
+    counts_its_parameters,
     is_built_from_the_seed_alone,
     is_not_changed_by_looking,
     is_saved_whole,
@@ -33,6 +34,7 @@ LAWS: tuple[Law, ...] = (
     has_the_gradient_by_hand,
     has_the_parameter_gradient_of_differences,
     is_built_from_the_seed_alone,
+    counts_its_parameters,
     is_saved_whole,
     is_not_changed_by_looking,
     runs_on_the_device,

@@ -11,7 +11,7 @@ from ebmkit.chains.energy import frozen
 from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
-from ebmkit.testing.law import require
+from ebmkit.testing.law import Inapplicable, require
 from ebmkit.testing.laws.model.setting import SIGMA, network_of, output_of, states_of
 from ebmkit.testing.partner import build, default_dtype, seeded
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged
@@ -30,6 +30,15 @@ def is_built_from_the_seed_alone(model: Model, case: Case) -> None:
         require(tensor.device.type == "cpu", f"'{name}' is on {tensor.device}")
         wrong = tensor.is_floating_point() and tensor.dtype != torch.float32
         require(not wrong, f"'{name}' is {tensor.dtype}")
+
+
+def counts_its_parameters(model: Model, case: Case) -> None:
+    """The number of trainable parameters that is announced before the network is built is that of the network."""
+    announced = model.parameter_count(case.event)
+    if announced is None:
+        raise Inapplicable("it does not announce the number of its parameters")
+    found = sum(part.numel() for part in build(model, case.event).parameters() if part.requires_grad)
+    require(announced == found, f"it announces {announced} trainable numbers, but there are {found}")
 
 
 def is_saved_whole(model: Model, case: Case) -> None:

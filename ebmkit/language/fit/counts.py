@@ -1,0 +1,64 @@
+"""Checks of numbers that components announce before they are built: is there something to train, and room for it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ebmkit.contracts.component import Component
+from ebmkit.contracts.kinds import Event, Model, Noise, Objective, Optimizer
+from ebmkit.contracts.walk import walk
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.fit import Unsuitable
+from ebmkit.errors.schema import Refused
+from ebmkit.language.check import Checked
+from ebmkit.language.fit.memory import memory_misfits
+from ebmkit.language.fit.places import Places, event_of, label_of
+
+
+def count_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Everything that depends on numbers of parameters, for a spec whose parts fit together."""
+    event = event_of(checked)
+    assert event is not None  # a model without a known shape was refused
+    wrong = list(_wrong_counts(checked, event, here))
+    yield from wrong
+    if not wrong:
+        yield from _trained_misfits(checked, event, here)
+        yield from memory_misfits(checked.spec, event, here)
+
+
+def _wrong_counts(checked: Checked, event: Event, here: Places) -> Iterator[EbmkitError]:
+    """A plugin may raise anything, and return anything."""
+    for path, component in walk(checked.spec):
+        if isinstance(component, Model) and len(path) > 1:
+            continue  # counted by the component around it, which may build it for another shape
+        try:
+            count = _count(component, event)
+        except Exception as error:
+            said = f"{label_of(component)} cannot count its parameters: {type(error).__name__}: {error}"
+            yield Refused(said, here(*path))
+            continue
+        if count is not None and not (type(count) is int and count >= 0):
+            said = f"{label_of(component)} counts its parameters by a {type(count).__name__}, not by a whole number"
+            yield Refused(said, here(*path))
+
+
+def _count(component: Component, event: Event) -> int | None:
+    if isinstance(component, Optimizer):
+        return component.state_count()
+    return component.parameter_count(event) if isinstance(component, Model | Noise | Objective) else None
+
+
+def _trained_misfits(checked: Checked, event: Event, here: Places) -> Iterator[EbmkitError]:
+    """Checks that there is something to train: parameters of the model, or of the objective."""
+    model, objective = checked.spec.model, checked.spec.objective
+    if not (objective and checked.spec.train):
+        return
+    if model.parameter_count(event) == 0 and objective.parameter_count(event) == 0:
+        yield Unsuitable(
+            f"there is nothing to train: {label_of(model)} has no trainable parameters, "
+            f"and {label_of(objective)} adds none",
+            here("model"),
+            label="no trainable parameters",
+            other=here("objective"),
+            help="use a model with trainable parameters, or leave out 'objective:' and 'train:' to sample this one",
+        )

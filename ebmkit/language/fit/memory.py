@@ -1,0 +1,96 @@
+"""Checks that what a spec keeps in memory fits into that of this machine, before anything is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+from ebmkit.contracts.kinds import Event, Init, Model, Noise
+from ebmkit.contracts.walk import walk
+from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.fit import MemoryExceeded
+from ebmkit.errors.source import Path
+from ebmkit.language.fit import machine
+from ebmkit.language.fit.places import Places, label_of
+from ebmkit.language.sections import Spec
+
+_BYTES = {"float32": 4, "float64": 8, "bfloat16": 2}
+
+
+class Need(NamedTuple):
+    """Something large: its size in bytes, its place, a sentence with a gap for the size, and what reduces it."""
+
+    size: int
+    path: Path
+    sentence: str
+    help: str
+
+    def __str__(self) -> str:
+        return self.sentence.format(f"about {_bytes(self.size)}")
+
+
+def memory_misfits(spec: Spec, event: Event, here: Places) -> Iterator[EbmkitError]:
+    """Everything that needs more memory than there is; or, if only the sum does, the largest part of it."""
+    available = machine.memory()
+    if available is None:
+        return
+    needs = sorted(_needs(spec, event), key=lambda need: -need.size)
+    alone = [need for need in needs if need.size > available]
+    for need in alone:
+        yield MemoryExceeded(f"{need}, but this machine has {_bytes(available)}", here(*need.path), help=need.help)
+    whole = sum(need.size for need in needs)
+    if not alone and whole > available:
+        first, second = needs[:2]
+        yield MemoryExceeded(
+            f"{first}, and the whole spec about {_bytes(whole)}, but this machine has {_bytes(available)}",
+            here(*first.path),
+            other=here(*second.path),
+            other_label=f"about {_bytes(second.size)}",
+            help=first.help,
+        )
+
+
+def _needs(spec: Spec, event: Event) -> Iterator[Need]:
+    """What is kept in memory at once. Points in files are left out: they may be read as they are used."""
+    number, state = _BYTES[spec.dtype], prod(event)
+    for path, component in walk(spec):
+        if (isinstance(component, Model) and path == ("model",)) or isinstance(component, Noise):
+            yield from _parameters(spec, component, event, path)
+        elif isinstance(component, Init) and (chains := component.capacity()):
+            what = f"{label_of(component)} holds {chains:,} states of shape {event}, which take {{}}"
+            yield Need(chains * state * number, path, what, "use fewer states")
+    if spec.chain_sampler:
+        what = f"{spec.samples:,} samples of shape {event} take {{}}"
+        yield Need(spec.samples * state * number, ("samples",), what, "use fewer samples")
+    for position, metric in enumerate(spec.evaluate):
+        if (samples := metric.traits().samples) > spec.samples:
+            what = f"{label_of(metric)} draws {samples:,} samples of shape {event}, which take {{}}"
+            yield Need(samples * state * number, ("evaluate", position), what, "use fewer samples")
+    if spec.data and not spec.data.files():
+        points = sum(spec.data.point_count(split) or 0 for split in ("train", "test"))
+        what = f"{label_of(spec.data)} makes {points:,} points of shape {event}, which take {{}}"
+        yield Need(points * state * number, ("data",), what, "use fewer points")
+
+
+def _parameters(spec: Spec, component: Model | Noise, event: Event, path: Path) -> Iterator[Need]:
+    """Weights, and in training their gradients, the state of the optimizers and the running mean."""
+    count, number = component.parameter_count(event) or 0, _BYTES[spec.dtype]
+    in_host = spec.device == "cpu" or (spec.device == "auto" and not machine.may_have_gpu())
+    if not (spec.stages and in_host):  # networks are built on the host in any case
+        yield Need(count * number, path, f"{label_of(component)} needs {{}} for its weights", "use a smaller network")
+        return
+    kept = sum(stage.optimizer.state_count() for stage in spec.stages)
+    averaged = isinstance(component, Model) and any(stage.ema for stage in spec.stages)
+    copies = 2 + kept + averaged
+    parts = ["its weights", "gradients", *["optimizer state"] * bool(kept), *["running mean"] * averaged]
+    what = f"{label_of(component)} needs {{}} for {', '.join(parts[:-1])} and {parts[-1]}"
+    yield Need(copies * count * number, path, what, "use a smaller network")
+
+
+def _bytes(size: int) -> str:
+    """A size in words."""
+    for unit, name in ((10**12, "TB"), (10**9, "GB")):
+        if size >= unit:
+            return f"{size / unit:,.0f} {name}" if size >= 10 * unit else f"{size / unit:.1f} {name}"
+    return f"{size / 10**6:,.0f} MB"

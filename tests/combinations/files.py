@@ -1,0 +1,58 @@
+"""Data files for random specs: tables, arrays and images of a few rows."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+ROWS = (1, 2, 3, 5, 8, 40, 40)
+SHAPES = ((), (1,), (2,), (2,), (3,), (1, 2, 2), (1, 8, 8), (3, 4, 4))
+
+
+def write_files(folder: Path, rng: random.Random) -> dict[str, dict[str, Any]]:
+    """Write one file for every data component that reads files; returns the parameters that name it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    noise = np.random.default_rng(rng.randrange(1 << 30))
+    shape, rows = rng.choice(SHAPES), rng.choice(ROWS)
+    levels = rng.random() < 0.3
+    x = noise.normal(1, 2, (rows, *shape)).astype("float32")
+    if levels:  # whether all numbers of a column are equal is not known before they are read, so they never are
+        x = (np.arange(rows).reshape(rows, *[1] * len(shape)) + noise.integers(0, 3, shape)) % 5
+    y = noise.integers(0, rng.choice([1, 2, 10]), rows)
+    np.savez(folder / "rows.npz", x=x, y=y)
+    np.save(folder / "rows.npy", x)
+    save_file({"x": np.ascontiguousarray(x)}, folder / "rows.safetensors")
+    flat = x.reshape(rows, -1)
+    head = [",".join(f"c{k}" for k in range(flat.shape[1]))] if rng.random() < 0.5 else []
+    (folder / "rows.csv").write_text("\n".join([*head, *(",".join(map(str, row)) for row in flat)]) + "\n")
+    scaled = {"dequantize": rng.choice([5, 256]) if levels and rng.random() < 0.7 else None}
+    scaled["standardize"] = scaled["dequantize"] is None and rng.random() < 0.3
+    array = rng.choice(["rows.npy", "rows.safetensors"])
+    return {
+        "npz": {"path": str(folder / "rows.npz"), "y": rng.choice(["y", None]), **scaled},
+        "csv": {"path": str(folder / "rows.csv"), **scaled},
+        "tensor_file": {"path": str(folder / array), **scaled},
+        "celeba": {"path": str(folder / "celeba.npy")},
+        "cifar10": {"folder": str(folder / "cifar10")},
+    }
+
+
+def write_archives(folder: Path) -> dict[str, dict[str, Any]]:
+    """Files in the formats of the large data sets: CelebA of two pixels, CIFAR-10 of noise. They take 190 MB."""
+    folder.mkdir(parents=True, exist_ok=True)
+    noise = np.random.default_rng(0)
+    np.save(folder / "celeba.npy", noise.integers(0, 256, (202_599, 3, 2, 2), dtype="uint8"))
+    names = [*(f"data_batch_{n}.bin" for n in range(1, 6)), "test_batch.bin"]
+    (folder / "cifar10").mkdir(exist_ok=True)
+    for name in names:
+        images = noise.integers(0, 256, (10_000, 3073), dtype="uint8")
+        images[:, 0] %= 10
+        (folder / "cifar10" / name).write_bytes(images.tobytes())
+    return {
+        "celeba": {"path": str(folder / "celeba.npy"), "side": 2},
+        "cifar10": {"folder": str(folder / "cifar10"), "labels": [3]},
+    }

@@ -1,0 +1,93 @@
+"""A spec that needs more memory than the machine has is refused with the number."""
+
+import pytest
+
+from ebmkit.components.optimizers.adam import Adam
+from ebmkit.components.optimizers.sgd import SGD
+from ebmkit.language.fit import machine
+from ebmkit.language.load import load_spec
+from tests.language.specs import mistakes_of
+
+
+@pytest.fixture(autouse=True)
+def small_machine(monkeypatch):
+    """A machine of one gigabyte without a GPU."""
+    monkeypatch.setattr(machine, "memory", lambda: 10**9)
+    monkeypatch.setattr(machine, "may_have_gpu", lambda: False)
+
+
+TRAINED = "ebmkit: 1\ndata: two_moons\nmodel: {use: mlp, hidden: [10000, 10000]}\nobjective: mle\ntrain: {steps: 1%s}\n"
+
+
+def test_weights_gradients_optimizer_state_and_running_mean_are_counted(tmp_path):
+    numbers = 10_000 * 10_000 + 2 * 10_000 + 10_000 + 10_000 + 10_000 + 1
+    for train, copies in (("", 4), (", ema: 0.9", 5), (", optimizer: {use: sgd, momentum: 0.9}", 3)):
+        (mistake,) = mistakes_of(TRAINED % train, tmp_path)
+        assert (mistake.code, mistake.place.line) == ("E212", 3)
+        said = f"model 'mlp' needs about {copies * 4 * numbers / 1e9:.1f} GB for its weights, gradients"
+        assert mistake.message.replace(" and gradients", ", gradients").startswith(said)
+        assert mistake.message.endswith("but this machine has 1.0 GB")
+    assert (Adam().state_count(), SGD().state_count(), SGD(momentum=0.9).state_count()) == (2, 0, 1)
+
+
+def test_on_a_gpu_only_the_weights_have_to_fit_into_the_host(tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text(TRAINED % "" + "device: cuda\n")
+    assert load_spec(path)
+    path.write_text(TRAINED.replace("10000, 10000", "20000, 20000") % "" + "device: cuda\n")
+    (mistake,) = mistakes_of(path.read_text(), tmp_path)
+    assert mistake.message.startswith("model 'mlp' needs about 1.6 GB for its weights, but")
+
+
+CHAINS = "ebmkit: 1\nmodel: {use: ising, shape: [100, 100]}\nsampler: gibbs\n"
+
+
+@pytest.mark.parametrize(
+    ("added", "line", "said"),
+    [
+        ("samples: 100000\n", 4, "100,000 samples of shape (100, 100) take about 4.0 GB"),
+        ("samples: 10\ninit: {use: persistent, chains: 50000}\n", 5, "init 'persistent' holds 50,000 states"),
+        (
+            "samples: 10\nevaluate: [{use: probability, exact: false, samples: 90000}]\n",
+            5,
+            "metric 'probability' draws",
+        ),
+    ],
+)
+def test_states_that_are_kept_are_counted_where_they_are_written(tmp_path, added, line, said):
+    (mistake,) = mistakes_of(CHAINS + added, tmp_path)
+    assert (mistake.code, mistake.place.line) == ("E212", line)
+    assert mistake.message.startswith(said)
+
+
+def test_generated_points_are_counted_but_not_those_of_a_file(tmp_path):
+    (mistake,) = mistakes_of(
+        "ebmkit: 1\ndata: {use: two_moons, size: 200000000}\nmodel: mlp\nsampler: langevin\n", tmp_path
+    )
+    assert mistake.message.startswith(
+        "data 'two_moons' makes 200,010,000 points of shape (2,), which take about 1.6 GB"
+    )
+
+
+def test_a_sum_is_reported_at_its_largest_part_with_the_next_one(tmp_path):
+    text = TRAINED.replace("10000, 10000", "7000, 7000").replace(
+        "mle", "{use: mle, init: {use: replay, size: 50000000}}"
+    )
+    (mistake,) = mistakes_of(text % "", tmp_path)
+    assert (mistake.place.line, mistake.other.line) == (3, 4)
+    assert mistake.message.startswith("model 'mlp' needs about 785 MB for its weights, gradients and optimizer state, ")
+    assert "the whole spec about 1.2 GB, but this machine has 1.0 GB" in mistake.message
+
+
+def test_what_fits_is_accepted(tmp_path, monkeypatch):
+    path = tmp_path / "spec.yaml"
+    path.write_text(TRAINED.replace("10000, 10000", "1000, 1000") % "")
+    assert load_spec(path)
+    monkeypatch.setattr(machine, "memory", lambda: None)  # unknown
+    path.write_text(TRAINED % "")
+    assert load_spec(path)
+
+
+def test_the_memory_of_this_machine_is_known(monkeypatch):
+    monkeypatch.undo()
+    assert machine.memory() is None or machine.memory() > 10**8
