@@ -6,8 +6,9 @@ import csv
 import io
 from array import array
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from math import isfinite
+from os import fstat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
@@ -40,8 +41,8 @@ _LONGEST = 1 << 20
 #: Maximum number of columns.
 _WIDEST = 100_000
 
-#: Number of rows of a file that are counted before it is loaded.
-_SHORT = 1000
+#: Maximum number of bytes of a file whose rows are counted before it is loaded.
+_COUNTED = 1 << 20
 
 
 @component("csv")
@@ -94,8 +95,9 @@ class Csv(Data):
     def _row_count(self) -> int | None:
         """The number of rows of a short file. A long one is not read to check a spec."""
         with opened(self.path) as file:
-            rows = sum(1 for _ in islice(self._points(file), _SHORT))
-        return rows if rows < _SHORT else None
+            if fstat(file.fileno()).st_size > _COUNTED:
+                return None
+            return sum(1 for _ in self._points(file))
 
     def refusal(self, question: Question) -> str | None:
         return scaling_refusal(self.standardize, self.point_count("train"))

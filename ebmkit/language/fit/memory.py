@@ -60,7 +60,7 @@ def _needs(spec: Spec, event: Event) -> Iterator[Need]:
         elif isinstance(component, Init) and (chains := component.capacity()):
             what = f"{label_of(component)} holds {chains:,} states of shape {event}, which take {{}}"
             yield Need(chains * state * number, path, what, "use fewer states")
-    if spec.chain_sampler:
+    if spec.chain_sampler and not spec.chains:  # those of long chains are written as they are made
         what = f"{spec.samples:,} samples of shape {event} take {{}}"
         yield Need(spec.samples * state * number, ("samples",), what, "use fewer samples")
     for position, metric in enumerate(spec.evaluate):
