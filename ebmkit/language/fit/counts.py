@@ -8,8 +8,9 @@ from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Event, Model, Noise, Objective, Optimizer
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.describe import describe_error, type_name
 from ebmkit.errors.fit import Unsuitable
-from ebmkit.errors.schema import Refused
+from ebmkit.errors.running import ComponentFailed
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.memory import memory_misfits
 from ebmkit.language.fit.places import Places, event_of, label_of
@@ -34,12 +35,12 @@ def _wrong_counts(checked: Checked, event: Event, here: Places) -> Iterator[Ebmk
         try:
             count = _count(component, event)
         except Exception as error:
-            said = f"{label_of(component)} cannot count its parameters: {type(error).__name__}: {error}"
-            yield Refused(said, here(*path))
+            said = f"{here.label(component)} cannot count its parameters: {describe_error(error)}"
+            yield ComponentFailed(said, here(*path))
             continue
         if count is not None and not (type(count) is int and count >= 0):
-            said = f"{label_of(component)} counts its parameters by a {type(count).__name__}, not by a whole number"
-            yield Refused(said, here(*path))
+            said = f"{here.label(component)} counts its parameters by a {type_name(count)}, not by a whole number"
+            yield ComponentFailed(said, here(*path))
 
 
 def _count(component: Component, event: Event) -> int | None:

@@ -25,12 +25,12 @@ def refusal_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         return
     asked: set[int] = set()
     for path, component in walk(checked.spec):
-        if id(component) in asked:  # a shared component is reported once
-            continue
-        asked.add(id(component))
         inside = isinstance(component, Model | Data) and len(path) > 1
         if inside or (isinstance(component, Model) and _has_another_shape(checked)):
             continue
+        if id(component) in asked:  # a shared component is reported once
+            continue
+        asked.add(id(component))
         try:
             reason: Any = component.refusal(question)
         except Exception as error:  # a plugin may raise anything

@@ -31,8 +31,12 @@ def data_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
 
 
 def _empty_splits(data: Data, here: Places) -> Iterator[EbmkitError]:
-    data.class_count()  # a file whose labels cannot be read is refused, too
-    for noun, count in (("training", data.point_count("train")), ("held-out", data.point_count("test"))):
+    """Checks what data announce about themselves, and that both splits have points."""
+    train, test, classes = data.point_count("train"), data.point_count("test"), data.class_count()
+    if not all(count is None or type(count) is int for count in (train, test, classes)):
+        said = "'point_count' and 'class_count' must return a whole number or None"
+        yield ComponentFailed(f"{here.label(data)}: {said}", here("data"))
+    for noun, count in (("training", train), ("held-out", test)):
         if count == 0:
             help = "use more points, or change what is held out"
             yield DataUnreadable(f"{label_of(data)} has no {noun} points", here("data"), help=help)

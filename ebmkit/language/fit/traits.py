@@ -45,6 +45,7 @@ _TRAITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "space": (lambda value: type(value) is str and value in get_args(Space), f"one of {', '.join(get_args(Space))}"),
     **dict.fromkeys(("spaces", "offers", "needs", "noise_needs", "traces"), (_names, "a frozenset of names")),
     "conditioning": (lambda value: value is None or value in ("sigma", "time"), "'sigma', 'time' or None"),
+    "classes": (_instance(int, type(None)), "a number or None"),
     "schedule": (_instance(Schedule, type(None)), "a noise schedule or None"),
     "sampler": (_instance(Sampler, type(None)), "a sampler or None"),
 }
