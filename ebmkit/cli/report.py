@@ -30,9 +30,10 @@ def command(run: Path, out: Path | None, plugins: tuple[str, ...]) -> None:
 
     with Signals():
         view = view_for_report(plan, run, summary, say=partial(echo, err=True))
+        drawn = None
         if out is None:
             picture, out = run / "plots" / "summary.png", run / "report.html"
-            write_picture(view, summary["status"], picture)
+            drawn = write_picture(view, summary["status"], picture)
             echo(f"picture  {picture}")
-        write_page(view, run, summary, out)
+        write_page(view, run, summary, out, drawn)
     echo(f"report   {out}")

@@ -12,29 +12,35 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.folder.record import Record
     from ebmkit.engine.run_view import RunView
+    from ebmkit.report.drawn import Drawn
 
 
 def draw_run(view: RunView, record: Record) -> None:
     """Write `plots/summary.png` and `report.html` into the folder of a run. A session is given this function."""
     status = "finished" if record.status == "running" else record.status  # which it is when the page is there
-    write_picture(view, status, record.picture)
+    drawn = write_picture(view, status, record.picture)
     record.save()  # so that the page knows how long it took
-    write_page(view, record.folder, {**record.summary(), "status": status}, record.report)
+    write_page(view, record.folder, {**record.summary(), "status": status}, record.report, drawn)
 
 
 # These import what draws: a run without a report does not need it.
 
 
-def write_picture(view: RunView, status: str, path: Path) -> None:
-    """Write the summary picture of a run that ended with `status`."""
+def write_picture(view: RunView, status: str, path: Path) -> list[Drawn]:
+    """Write the summary picture of a run that ended with `status`; returns its panels, also for the page."""
+    from ebmkit.report.drawn import draw_panels
     from ebmkit.report.summary import draw_summary
 
+    drawn = draw_panels(view)
     make_folder(path.parent)
-    write_bytes(path, draw_summary(view, status))
+    write_bytes(path, draw_summary(view, status, drawn))
+    return drawn
 
 
-def write_page(view: RunView, folder: Path, summary: dict[str, Any], path: Path) -> None:
+def write_page(
+    view: RunView, folder: Path, summary: dict[str, Any], path: Path, drawn: list[Drawn] | None = None
+) -> None:
     """Write the report of the run in `folder`; `summary` is the content of `run.json`."""
     from ebmkit.report.page import write_report
 
-    write_text(path, write_report(view, summary, read_text(folder / "lock.yaml")))
+    write_text(path, write_report(view, summary, read_text(folder / "lock.yaml"), drawn))

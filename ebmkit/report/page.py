@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.version import __version__
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
@@ -22,13 +21,13 @@ from ebmkit.errors.describe import describe_error
 from ebmkit.errors.printable import printable
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
+from ebmkit.report.drawn import Drawn, draw_panels
 from ebmkit.report.panels.frames import Frames, draw_frames
-from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.panels.problem import problem
 from ebmkit.report.provenance import commands, duration_of, moment, provenance
 from ebmkit.report.recipe import recipe
 from ebmkit.report.style import THEME, night
-from ebmkit.report.svg import draw_svg
+from ebmkit.report.svg import adopted
 from ebmkit.storage.reading import read_text
 
 if TYPE_CHECKING:
@@ -71,16 +70,16 @@ class Figure(NamedTuple):
     problem: str = ""
 
 
-def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
+def write_report(view: RunView, summary: dict[str, Any], lock: str, drawn: list[Drawn] | None = None) -> str:
     """The text of `report.html`. It is self-contained, and its content security policy forbids every request.
 
     `summary` is the content of `run.json`. A part that fails shows its error in its place and does not stop the run.
-    The same arguments give the same text.
+    The same arguments give the same text. `drawn` are the panels if they were drawn before, for the picture.
     """
     environment = _environment()
     script = _file(environment, "report.js")
-    panels = offered_panels(view)
-    squares = [_figure(panel, view, number) for number, panel in enumerate(_some(panels, wide=False), start=1)]
+    drawn = draw_panels(view, picture=False) if drawn is None else drawn
+    squares = [_figure(panel, number) for number, panel in enumerate(_some(drawn, wide=False), start=1)]
     film = _film(view, number=len(squares) + 1)
     first_wide = len(squares) + len(film) + 1
     return environment.get_template("report.html").render(
@@ -102,7 +101,7 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str) -> str:
         samples=chain_words(view.plan.spec),
         squares=squares,
         film=film,
-        wides=[_figure(panel, view, number) for number, panel in enumerate(_some(panels, wide=True), first_wide)],
+        wides=[_figure(panel, number) for number, panel in enumerate(_some(drawn, wide=True), first_wide)],
         provenance=provenance(summary, lock),
         commands=commands(summary),
         ways=_ways(view, summary),
@@ -131,7 +130,7 @@ def _environment() -> Environment:
 
 def _visible(value: Any) -> Any:
     """Text without characters that are invisible or reorder the text around them; markup is ebmkit's own."""
-    return printable(value, "\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value
+    return printable(value, "\n\t\xa0") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def lines(text: str) -> list[tuple[str, str]]:
@@ -153,17 +152,17 @@ def _kept(view: RunView, name: str) -> str | None:
     return read_text(path) if path and path.is_file() else None
 
 
-def _some(panels: list[Panel], *, wide: bool) -> list[Panel]:
+def _some(drawn: list[Drawn], *, wide: bool) -> list[Drawn]:
     """The wide or the square panels: figures of the same height are grouped."""
-    return [panel for panel in panels if panel.wide == wide]
+    return [each for each in drawn if each.panel.wide == wide]
 
 
-def _figure(panel: Panel, view: RunView, number: int) -> Figure:
-    try:
-        svg, caption = draw_svg(panel, view, prefix=f"figure-{number}-")
-        return Figure(number, panel.title, caption, Markup(svg))
-    except (Exception, SystemExit) as error:
-        return Figure(number, panel.title, problem=problem(panel, error))
+def _figure(drawn: Drawn, number: int) -> Figure:
+    if drawn.svg is None:
+        assert drawn.error is not None
+        return Figure(number, drawn.panel.title, problem=problem(drawn.panel, drawn.error))
+    svg = adopted(drawn.svg, prefix=f"figure-{number}-")
+    return Figure(number, drawn.panel.title, drawn.caption, Markup(svg))
 
 
 def _film(view: RunView, number: int) -> list[Figure]:

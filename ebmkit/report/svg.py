@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -13,6 +14,8 @@ from ebmkit.report.style import THEME, plain_matplotlib, tidy
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+    from matplotlib.figure import Figure
 
     from ebmkit.engine.run_view import RunView
 
@@ -30,45 +33,65 @@ _NAMESPACE = re.compile(r"\{[^}]*\}")
 _PICTURE = "picture"
 
 
-def draw_svg(panel: Panel, view: RunView, prefix: str) -> tuple[str, str]:
-    """The markup of a figure whose ids begin with `prefix`, and its caption. The same view gives the same bytes."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+def draw_figure(panel: Panel, view: RunView) -> tuple[Figure, Any, str]:
+    """The figure of a panel in the size that it has on the page, its axes, and its caption."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02)
+    size = (WIDTH, WIDE if panel.wide else SQUARE)
+    figure = Figure(figsize=size, layout=layout, dpi=DPI, facecolor="none", edgecolor="none")
+    axes = figure.add_subplot(facecolor="none")
+    caption = panel.draw(axes, view)
+    if not isinstance(caption, str | None):
+        raise TypeError(f"it returned an object of type {type_name(caption)} as its caption")
+    tidy(axes)
+    return figure, axes, caption or ""
+
+
+def svg_of(figure: Figure) -> Element:
+    """A figure as a tree of SVG. The same figure gives the same tree."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    _prepare(figure)
+    written = io.BytesIO()
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    # No pyplot, whose figures are global; and not `print_figure`, which draws twice for the layout.
+    canvas: Any = FigureCanvasSVG(figure)
+    canvas.print_svg(written, metadata=nothing)
+    return ElementTree.fromstring(written.getvalue())
+
+
+def draw_svg(panel: Panel, view: RunView, prefix: str) -> tuple[str, str]:
+    """The markup of a figure whose ids begin with `prefix`, and its caption. The same view gives the same bytes."""
     with plain_matplotlib():
-        layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02)
-        figure = Figure(figsize=(WIDTH, WIDE if panel.wide else SQUARE), layout=layout)
-        canvas = FigureCanvasSVG(figure)  # no pyplot: its figures are global
-        axes = figure.add_subplot(facecolor="none")
-        caption = panel.draw(axes, view)
-        if not isinstance(caption, str | None):
-            raise TypeError(f"it returned an object of type {type_name(caption)} as its caption")
-        tidy(axes)
-        _prepare(figure)
-        written = io.BytesIO()
-        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        canvas.print_figure(written, format="svg", dpi=DPI, facecolor="none", edgecolor="none", metadata=nothing)
-    root = ElementTree.fromstring(written.getvalue())
-    return _adopted(root, prefix), caption or ""
+        figure, _, caption = draw_figure(panel, view)
+        return adopted(svg_of(figure), prefix), caption
 
 
 def _prepare(figure: Any) -> None:
     """Rasterise artists with too many paths, and mark images, whose colours do not change on a dark page."""
     import numpy as np
-    from matplotlib.collections import Collection, PathCollection
+    from matplotlib.collections import PathCollection
     from matplotlib.contour import ContourSet
-    from matplotlib.image import AxesImage
 
-    for artist in figure.findobj(Collection):
+    everywhere = list(_axes_of(figure.axes))
+    for artist in [artist for axes in everywhere for artist in axes.collections]:
         pieces = np.size(artist.get_offsets()) // 2 if isinstance(artist, PathCollection) else len(artist.get_paths())
         if pieces > PIECES or (isinstance(artist, ContourSet) and artist.filled):
             artist.set_rasterized(True)
-    for count, artist in enumerate(figure.findobj(AxesImage)):
+    for count, artist in enumerate(artist for axes in everywhere for artist in axes.images):
         artist.set_gid(f"{_PICTURE}{count}")
 
 
-def _adopted(root: Element, prefix: str) -> str:
+def _axes_of(several: Iterable[Any]) -> Iterator[Any]:
+    """The axes and those inside them. `findobj` would also make all ticks, which takes longer than to draw them."""
+    for axes in several:
+        yield axes
+        yield from _axes_of(axes.child_axes)
+
+
+def adopted(root: Element, prefix: str) -> str:
     """The tree as part of a page: no namespaces, no styles that would affect others, named colours, unique ids."""
     for parent in list(root.iter()):
         for child in list(parent):

@@ -38,7 +38,8 @@ POINTS = 4000
 CROSSES = 300
 #: Few enough points that the figure below them remains visible.
 FEW = 400
-GRID, ARROWS = 200, 17
+#: Points on a side: of the energy, of its contour lines alone, and of the field of arrows.
+GRID, LINE_GRID, ARROWS = 200, 100, 17
 #: Energies more than this above the lowest are drawn alike, as practically never visited.
 DEPTH = 8.0
 LINES = (1, 2, 4, 6)
@@ -84,7 +85,7 @@ def draw_energy(axes: Any, view: RunView) -> str:
     """The energy above its lowest value, with some data on it."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    x, y, height = _landscape(limits(view), view.energy)
+    x, y, height = _landscape(limits(view), view.energy, GRID)
     lowest = float(height.min())
     above = (height - lowest).clamp(max=DEPTH)
     paper = LinearSegmentedColormap.from_list("energy", ENERGY)
@@ -120,7 +121,7 @@ def draw_score(axes: Any, view: RunView) -> str:
 
 def draw_lines(axes: Any, square: Square, energy: Callable[[Tensor], Tensor]) -> None:
     """Faint contour lines of an energy."""
-    x, y, height = _landscape(square, energy)
+    x, y, height = _landscape(square, energy, LINE_GRID)
     axes.contour(x, y, (height - height.min()).clamp(max=2 * DEPTH), levels=LINES, colors=RULE, linewidths=0.8)
 
 
@@ -187,11 +188,11 @@ def _diverged(view: RunView) -> Tensor | None:
     return view.draws.x[divergence > 0]
 
 
-def _landscape(square: Square, energy: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """The coordinates of a grid, each `(GRID, GRID)`, and the energy on it."""
-    grid = _grid(square, GRID)
-    x, y = (side.reshape(GRID, GRID) for side in grid.unbind(1))
-    return x, y, energy(grid).cpu().reshape(GRID, GRID)
+def _landscape(square: Square, energy: Callable[[Tensor], Tensor], side: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The coordinates of a grid, each `(side, side)`, and the energy on it."""
+    grid = _grid(square, side)
+    x, y = (values.reshape(side, side) for values in grid.unbind(1))
+    return x, y, energy(grid).cpu().reshape(side, side)
 
 
 def _grid(square: Square, side: int, margin: float = 0.0) -> Tensor:
