@@ -26,6 +26,7 @@ objective: {use: mle, sampler: {use: langevin, steps: 2}}
 train: {steps: 20, batch_size: 32}
 sampler: {use: langevin, steps: 5}
 samples: 200
+samples_every: 4
 evaluate: [{use: sliced_wasserstein, samples: 100}]
 expect: [{metric: sliced_wasserstein, below: 1.0e-9}]
 """
