@@ -2,6 +2,7 @@
 
 import logging
 import math
+import signal
 import textwrap
 import warnings
 from collections.abc import Iterator
@@ -9,6 +10,14 @@ from collections.abc import Iterator
 import pytest
 
 from ebmkit.storage.atomic import write_bytes
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hears_signals() -> None:
+    """A suite that was started in the background of a script ignores these signals, and so would the runs it starts."""
+    for number in (signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -5,9 +5,13 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
+import time
+
+from tests.patience import PATIENCE
 
 #: A control sequence: its numbers and its final letter.
 SEQUENCE = re.compile(r"\x1b\[[?]?([0-9;]*)([A-Za-z])")
@@ -18,6 +22,7 @@ class Terminal:
 
     def __init__(self, code: str, columns: int) -> None:
         self.columns, self.written = columns, ""
+        self._deadline = time.monotonic() + PATIENCE
         self.child, self.master = pty.fork()
         if self.child == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -70,7 +75,9 @@ class Terminal:
         return lines
 
     def _read(self) -> bool:
-        select.select([self.master], [], [])
+        if time.monotonic() > self._deadline or not select.select([self.master], [], [], PATIENCE)[0]:
+            os.kill(self.child, signal.SIGKILL)
+            raise AssertionError(f"the program does not end; it wrote\n{self.written[-2000:]}")
         try:
             some = os.read(self.master, 65536)
         except OSError:  # the program has ended
