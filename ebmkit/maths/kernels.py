@@ -7,6 +7,8 @@ from math import log, pi
 import torch
 from torch import Tensor
 
+from ebmkit.maths.precision import precise
+
 #: Maximum number of distances in memory.
 PAIRS = 1 << 22
 
@@ -22,4 +24,5 @@ def log_kernel_mean(x: Tensor, centres: Tensor) -> Tensor:
 
 
 def _squares(x: Tensor, centres: Tensor) -> Tensor:
-    return torch.cdist(x, centres, compute_mode="donot_use_mm_for_euclid_dist").square()
+    distances = torch.cdist(precise(x), precise(centres), compute_mode="donot_use_mm_for_euclid_dist")
+    return distances.square().to(x.dtype)

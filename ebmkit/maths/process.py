@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ebmkit.contracts.kinds import Schedule
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.unmeasurable import Unmeasurable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -127,7 +128,9 @@ def level_of(schedule: Schedule, sigma: float) -> float:
     """The level at which noise / signal is sigma. Between two noise levels a network has to interpolate."""
     most, least = range_of(schedule)
     if not least * (1 - 1e-6) <= sigma <= most * (1 + 1e-6):
-        raise ValueError(f"noise of {sigma:g} is outside the range of the model's training, {least:.3g} to {most:.3g}")
+        raise Unmeasurable(
+            f"noise of {sigma:g} is outside the range of the model's training, {least:.3g} to {most:.3g}"
+        )
     if schedule.conditioning == "sigma":
         return sigma
     return float(time_of(schedule, torch.tensor([sigma], device="cpu", dtype=torch.float64)))

@@ -12,6 +12,7 @@ from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
+from ebmkit.maths.precision import precise
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -80,7 +81,7 @@ class ModeWeights(Metric):
         return (*shares, *outside, *error)
 
     def measure(self, view: View) -> dict[str, float]:
-        x = view.samples(self.samples).flatten(1)
+        x = precise(view.samples(self.samples).flatten(1))
         modes, weights = self._wanted(view, x)
         # By differences: the matrix product that cdist uses by default loses digits between points far from zero.
         distance, nearest = torch.cdist(x, modes, compute_mode="donot_use_mm_for_euclid_dist").min(1)

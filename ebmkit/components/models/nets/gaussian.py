@@ -7,6 +7,8 @@ from math import log, pi
 import torch
 from torch import Generator, Tensor, nn
 
+from ebmkit.maths.precision import precise
+
 
 def whitening(covariance: Tensor) -> Tensor:
     """A matrix W with `W C W' = I`, so that `|W (x - mean)|^2` is the Mahalanobis distance. Batched."""
@@ -39,7 +41,7 @@ class GaussianEnergy(nn.Module):
 
     def log_z(self) -> Tensor:
         """`d/2 log 2 pi - log |det W|`, differentiable in W."""
-        log_det: Tensor = torch.linalg.slogdet(self.whitening).logabsdet
+        log_det: Tensor = torch.linalg.slogdet(precise(self.whitening)).logabsdet.to(self.whitening.dtype)
         return len(self.mean) / 2 * log(2 * pi) - log_det
 
     @torch.no_grad()
@@ -47,13 +49,13 @@ class GaussianEnergy(nn.Module):
         """`mean + W^-1 xi`."""
         xi = torch.empty(len(self.mean), n, device=self.mean.device, dtype=self.mean.dtype).normal_(generator=rng)
         # Unchecked, because a check would synchronise with the host; a singular W gives samples that are not finite.
-        x: Tensor = self.mean + torch.linalg.solve_ex(self.whitening, xi).result.T
+        x: Tensor = self.mean + torch.linalg.solve_ex(precise(self.whitening), precise(xi)).result.T.to(xi.dtype)
         return x.reshape(n, *self.event)
 
     @torch.no_grad()
     def noised(self, sigma: float) -> GaussianEnergy:
         """The distribution of `x + sigma xi`: the covariance increases by sigma^2 I."""
-        inverse = torch.linalg.inv(self.whitening)
+        inverse = torch.linalg.inv(precise(self.whitening))
         covariance = inverse @ inverse.T
         covariance.diagonal().add_(sigma**2)
         return GaussianEnergy(self.mean.clone(), covariance, self.event, self.mean.dtype)

@@ -8,6 +8,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.components.models.nets.gaussian import whitening
+from ebmkit.maths.precision import precise
 
 
 class GaussianMixtureEnergy(nn.Module):
@@ -48,7 +49,7 @@ class GaussianMixtureEnergy(nn.Module):
 
     def log_weights(self) -> Tensor:
         """`log w_k`, up to a constant that training may change."""
-        log_det: Tensor = torch.linalg.slogdet(self.whitening).logabsdet
+        log_det: Tensor = torch.linalg.slogdet(precise(self.whitening)).logabsdet.to(self.heights.dtype)
         return self.heights - log_det
 
     @torch.no_grad()
@@ -66,14 +67,14 @@ class GaussianMixtureEnergy(nn.Module):
         k = torch.multinomial(self.log_weights().softmax(0), n, replacement=True, generator=rng)
         xi = torch.empty(n, self.means.shape[1], device=k.device, dtype=self.means.dtype).normal_(generator=rng)
         # Unchecked, because a check would synchronise with the host; a singular W gives samples that are not finite.
-        inverse = torch.linalg.inv_ex(self.whitening).inverse
+        inverse = torch.linalg.inv_ex(precise(self.whitening)).inverse.to(xi.dtype)
         x = self.means[k] + torch.einsum("nij,nj->ni", inverse[k], xi)
         return x.reshape(n, *self.event)
 
     @torch.no_grad()
     def noised(self, sigma: float) -> GaussianMixtureEnergy:
         """The distribution of `x + sigma xi`: every covariance increases by sigma^2 I, the weights do not change."""
-        inverse = torch.linalg.inv(self.whitening)
+        inverse = torch.linalg.inv(precise(self.whitening))
         covariances = inverse @ inverse.mT
         covariances.diagonal(dim1=1, dim2=2).add_(sigma**2)
         weights = self.log_weights().softmax(0)
