@@ -92,7 +92,7 @@ def check_target(
         raise click.UsageError(
             f"--more continues the chains of a run, but {target} is a spec: give the folder of a run"
         )
-    if given := [name for name, value in others.items() if value]:
+    if given := [name for name, value in others.items() if value not in (None, ())]:
         raise click.UsageError(f"--more and {given[0]} cannot be combined: chains continue as they were begun")
     if (status := read_summary(folder)["status"]) != "finished":
         raise click.UsageError(f"{folder} is {status}, not finished: first 'ebmkit resume {folder}'")

@@ -13,7 +13,7 @@ def bounded(checked: Checked) -> tuple[Checked, set[Path]]:
     """The spec with such metrics replaced, and the paths of the numbers that were.
 
     A number that is written for a metric is obeyed, even if it is larger. The number is part of the plan, so that
-    `resolved.yaml` shows it and names of results may contain it.
+    `resolved.yaml` shows it and names of results may contain it. It is shown as a comment there, not written.
     """
     replaced: dict[int, Metric] = {}
     paths: set[Path] = set()

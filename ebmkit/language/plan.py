@@ -22,7 +22,7 @@ class Plan:
     spec: Spec
     #: Shape of one state.
     event: Event
-    #: The spec as plain data with every default written out; the content of `resolved.yaml`.
+    #: The spec as plain data with every default written out.
     resolved: dict[str, Any]
     #: The origin of each value of `resolved`: a place in a file or flag, or text ("default of sampler 'langevin'").
     origins: dict[Path, Place | str]
@@ -35,6 +35,8 @@ class Plan:
     manager: pluggy.PluginManager
     #: The sections that are not written but follow from others, and the paths of these.
     follows: dict[str, Path] = field(default_factory=dict)
+    #: The paths of numbers that follow from `samples`: another number of samples changes them.
+    from_samples: frozenset[Path] = frozenset()
 
     @property
     def hooks(self) -> pluggy.HookRelay:
@@ -63,7 +65,11 @@ class Plan:
 
 
 def resolved_yaml(plan: Plan) -> str:
-    """The plan as a spec with every default, and the origin of each value as a comment."""
+    """The plan as a spec with every default, and the origin of each value as a comment.
+
+    Numbers that follow from `samples` are comments too, so that they follow again if it is changed, as `--more` does.
+    """
     from ebmkit.language.yaml_writer import yaml_text
 
-    return yaml_text(plan.resolved, {path: str(origin) for path, origin in plan.origins.items()})
+    origins = {path: str(origin) for path, origin in plan.origins.items()}
+    return yaml_text(plan.resolved, origins, plan.from_samples)

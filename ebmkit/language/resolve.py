@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -35,9 +35,9 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
     component raises on the way is reported at its line.
     """
     with _located(checked, registry):
-        checked, from_spec = bounded(checked)
+        checked, from_samples = bounded(checked)
     with _located(checked, registry):
-        return _plan(checked, registry, idle, from_spec)
+        return _plan(checked, registry, idle, from_samples)
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def _located(checked: Checked, registry: Registry) -> Iterator[None]:
         raise ComponentFailed(f"{who} raised {describe_error(error)}", here(*found[0])) from error
 
 
-def _plan(checked: Checked, registry: Registry, idle: bool, from_spec: Iterable[Path]) -> Plan:
+def _plan(checked: Checked, registry: Registry, idle: bool, from_samples: Set[Path]) -> Plan:
     if mistakes := list(islice(misfits(checked, registry, idle=idle), MOST)):
         raise Mistakes(mistakes)
     event = event_of(checked)
@@ -63,7 +63,7 @@ def _plan(checked: Checked, registry: Registry, idle: bool, from_spec: Iterable[
     written = checked.tree.find(("init",)) is not None
     judging = with_judging_chains(checked.spec, init_is_written=written)
     checked = dataclasses.replace(checked, spec=judging.spec)
-    filled = _Filled(checked, registry, judging.reasons | dict.fromkeys(from_spec, "'samples' of the spec"))
+    filled = _Filled(checked, registry, judging.reasons | dict.fromkeys(from_samples, "'samples' of the spec"))
     return Plan(
         spec=checked.spec,
         event=event,
@@ -74,6 +74,7 @@ def _plan(checked: Checked, registry: Registry, idle: bool, from_spec: Iterable[
         plugins=tuple(registry.plugins.loaded.values()),
         manager=registry.plugins.manager,
         follows=judging.follows,
+        from_samples=frozenset(from_samples),
     )
 
 

@@ -4,52 +4,64 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, NamedTuple
 
 from ebmkit.errors.printable import printable
+from ebmkit.errors.source import Path
 from ebmkit.language.text import plain_scalar
 
 _PLAIN = re.compile(r"[A-Za-z_$/][A-Za-z0-9_./$-]*\Z")
 
 
-def yaml_text(tree: Mapping[str, Any], comments: Mapping[tuple[str | int, ...], str]) -> str:
-    """YAML text. `comments` maps the path of a value to the comment after it."""
+class _Notes(NamedTuple):
+    """The comments after values, and the values that are themselves comments, by path."""
+
+    comments: Mapping[Path, str]
+    shown: Set[Path]
+
+
+def yaml_text(tree: Mapping[str, Any], comments: Mapping[Path, str], shown: Set[Path] = frozenset()) -> str:
+    """YAML text. `comments` maps the path of a value to the comment after it.
+
+    Values of mappings at the paths in `shown` are only shown, as comments: a reader of the text derives them again.
+    """
     # Comments contain file names, which may contain any character.
     harmless = {path: printable(words, "") for path, words in comments.items()}
-    lines = list(_mapping(tree, (), harmless, ""))
+    lines = list(_mapping(tree, (), _Notes(harmless, shown), ""))
     width = min(max((len(text) for text, comment in lines if comment), default=0), 60)
     return "".join(f"{text:<{width}}  # {comment}\n" if comment else f"{text}\n" for text, comment in lines)
 
 
-def _mapping(tree: Mapping[str, Any], path: Any, comments: Any, indent: str) -> Iterator[tuple[str, str]]:
+def _mapping(tree: Mapping[str, Any], path: Path, notes: _Notes, indent: str) -> Iterator[tuple[str, str]]:
     for key, value in tree.items():
-        yield from _entry(f"{indent}{scalar(key)}:", value, (*path, key), comments, indent + "  ")
+        mark = "# " if (*path, key) in notes.shown else ""
+        yield from _entry(f"{indent}{mark}{scalar(key)}:", value, (*path, key), notes, indent + "  ")
 
 
-def _entry(start: str, value: Any, path: Any, comments: Any, indent: str) -> Iterator[tuple[str, str]]:
+def _entry(start: str, value: Any, path: Path, notes: _Notes, indent: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value:
         yield start, ""
-        yield from _mapping(value, path, comments, indent)
+        yield from _mapping(value, path, notes, indent)
     elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
         yield start, ""
         for position, item in enumerate(value):
-            yield from _item(item, (*path, position), comments, indent)
+            yield from _item(item, (*path, position), notes, indent)
     elif isinstance(value, list):
         inside = ", ".join(scalar(item) for item in value)
-        yield f"{start} [{inside}]", comments.get(path) or comments.get((*path, 0), "")
+        yield f"{start} [{inside}]", notes.comments.get(path) or notes.comments.get((*path, 0), "")
     else:
-        yield f"{start} {scalar(value)}", comments.get(path, "")
+        yield f"{start} {scalar(value)}", notes.comments.get(path, "")
 
 
-def _item(value: Any, path: Any, comments: Any, indent: str) -> Iterator[tuple[str, str]]:
+def _item(value: Any, path: Path, notes: _Notes, indent: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value:
-        lines = list(_mapping(value, path, comments, indent + "  "))
+        lines = list(_mapping(value, path, notes, indent + "  "))
         first, comment = lines[0]
         yield f"{indent}- {first.lstrip()}", comment
         yield from lines[1:]
     else:
-        yield from _entry(f"{indent}-", value, path, comments, indent + "  ")
+        yield from _entry(f"{indent}-", value, path, notes, indent + "  ")
 
 
 def scalar(value: Any) -> str:

@@ -58,13 +58,18 @@ def test_once_more_and_by_too_few_for_another_draw(tmp_path):
 
 
 def test_a_trained_model_is_not_trained_again(tmp_path):
-    spec = {**CHAINS, **TRAINED, "evaluate": [{"use": "mmd", "samples": 50}], "samples_every": None}
+    spec = {**CHAINS, **TRAINED, "evaluate": ["mmd", "ess"], "samples_every": None}
     base = run(load_spec(spec), runs_dir=tmp_path / "base").folder
     found = more(base, 60, tmp_path / "more")
     assert "step 6/6" in (base / "log.txt").read_text()
     assert "step 6/6" not in (found / "log.txt").read_text()
     expected = run(load_spec({**spec, "samples": 180}), runs_dir=tmp_path / "whole").folder
     assert same(found, expected) == []
+    plans = [load_spec(folder / "resolved.yaml") for folder in (found, expected)]
+    assert [plan.spec.evaluate[0].samples for plan in plans] == [180, 180]  # not the 120 of the first run
+    assert plans[0].hash == plans[1].hash
+    results = [json.loads((folder / "run.json").read_text())["results"] for folder in (found, expected)]
+    assert results[0] == results[1]
 
 
 def test_without_a_usable_checkpoint_the_chains_start_again(tmp_path):
@@ -79,7 +84,7 @@ def test_without_a_usable_checkpoint_the_chains_start_again(tmp_path):
 def test_what_is_refused(tmp_path):
     base = run(load_spec(CHAINS), runs_dir=tmp_path / "base").folder
     for words, why in (
-        (["--seed", "1"], "--more and --seed cannot be combined"),
+        (["--seed", "0"], "--more and --seed cannot be combined"),
         (["--set", "samples=7"], "--more and --set cannot be combined"),
         (["--out", "x.npy"], "--more and --out cannot be combined"),
     ):

@@ -89,6 +89,15 @@ def test_the_resolved_spec_is_the_same_plan(tmp_path, sections):
     assert load_spec(tmp_path / "resolved.yaml").hash == plan.hash
 
 
+def test_the_resolved_spec_leaves_a_number_that_follows_from_the_samples_open(tmp_path):
+    evaluate = ["$far", "sliced_wasserstein", {"use": "energy_gap", "samples": 90}]
+    spec = {**SPEC, "parts": {"far": "mmd"}, "evaluate": evaluate}
+    (tmp_path / "resolved.yaml").write_text(resolved_yaml(load_spec(spec)))
+    more = load_spec(tmp_path / "resolved.yaml", sets=["samples=7000"])
+    assert [metric.samples for metric in more.spec.evaluate] == [4000, 7000, 90]
+    assert more.hash == load_spec({**spec, "samples": 7000}).hash
+
+
 def test_names_of_results_have_the_number_that_is_drawn():
     data = {"data": {"use": "digits"}, "model": {"use": "gaussian", "mean": [0] * 64, "shape": [1, 8, 8]}}
     plan = load_spec({**SPEC, **data, "evaluate": ["fid"]})
