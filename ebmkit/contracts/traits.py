@@ -82,6 +82,8 @@ class ObjectiveTraits(NamedTuple):
     #: The cost of a step per data point, at least: number of evaluations of the energy and its gradient in x. One with
     #: the gradient of the weights counts 1.5. Previews may cost a tenth of it.
     evaluations: float = 1.5
+    #: The number of noise samples per data point, for an objective with noise among its parameters.
+    noise_ratio: float = 1.0
 
 
 class NoiseTraits(NamedTuple):

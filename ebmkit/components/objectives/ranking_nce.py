@@ -43,7 +43,7 @@ class RankingNCE(Objective):
     negatives: Annotated[int, Ge(1)] = 8
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(evaluations=1.5 * (1 + self.negatives))
+        return super().traits()._replace(evaluations=1.5 * (1 + self.negatives), noise_ratio=self.negatives)
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.components.objectives.nets.contrast import Contrast

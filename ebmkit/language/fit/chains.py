@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ebmkit.contracts.kinds import Init, Sampler
+from ebmkit.contracts.kinds import Init, Noise, Sampler
+from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import SectionMissing, TooManyChains, Unsuitable
 from ebmkit.errors.source import Path
@@ -26,14 +27,16 @@ def start_misfits(path: Path, init: Init, checked: Checked, here: Places) -> Ite
     capacity = init.capacity()
     if capacity is None or path[0] != "objective":
         return
+    in_noise = any(isinstance(outer, Noise) and at == path[: len(at)] for at, outer in walk(spec))
+    ratio = spec.objective.traits().noise_ratio if in_noise and spec.objective else 1.0
     for position, stage in enumerate(spec.stages):
-        if stage.batch_size > capacity:
+        if (needed := max(1, round(ratio * stage.batch_size))) > capacity:
             yield TooManyChains(
-                f"{label_of(init)} holds {capacity} chains, but a batch needs {stage.batch_size}",
+                f"{label_of(init)} holds {capacity} chains, but a batch needs {needed}",
                 here(*path),
                 label=f"{capacity} chains",
                 other=here(*spec.stage_path(position), "batch_size"),
-                other_label=f"{stage.batch_size} per batch",
+                other_label=f"{needed} per batch",
             )
 
 
