@@ -247,4 +247,5 @@ def test_draws_that_are_read_in_parts_have_the_same_figures(monkeypatch):
     monkeypatch.setattr(coordinates, "BLOCK", 2 * 4 * 60)
     by_draw = x.transpose(0, 1).contiguous().transpose(0, 1)
     for figure, known in zip((rhat, ess_bulk, ess_tail), expected, strict=True):
-        assert figure(by_draw).equal(known)
+        # Sums of other blocks may be added in another order.
+        torch.testing.assert_close(figure(by_draw), known, rtol=1e-12, atol=0)
