@@ -14,7 +14,8 @@ BLOCK = 16
 
 
 class Sums(NamedTuple):
-    """Of each chain: the sum of energies, which is not finite if one of them is not, and the number of divergences."""
+    """Of each chain: the sum of energies, which is not finite if one of them is not, and the number of steps with a
+    divergence, an integer: it depends neither on the precision nor on where the sum was interrupted."""
 
     energy: Tensor
     divergence: Tensor
@@ -24,7 +25,7 @@ class Unseen:
     """What the steps that no draw shows reported, without host synchronisation."""
 
     def __init__(self, x: Tensor) -> None:
-        self._sums = Sums(x.new_zeros(len(x)), x.new_zeros(len(x)))
+        self._sums = Sums(x.new_zeros(len(x)), x.new_zeros(len(x), dtype=torch.int64))
         self._waiting: list[StepInfo] = []
 
     def add(self, info: StepInfo) -> None:
@@ -57,5 +58,5 @@ class Unseen:
         if energies:
             energy = energy + torch.stack(energies).sum(0)
         if divergences:
-            divergence = divergence + torch.stack(divergences).sum(0)
+            divergence = divergence + (torch.stack(divergences) > 0).sum(0)
         self._sums = Sums(energy, divergence)

@@ -81,8 +81,11 @@ class Column:
     def reopened(cls, path: Path, rows: int, mark: dict[str, Any], source: Path | None = None) -> Column:
         """The column as it was at `mark`, in this file or copied from `source`. Rows after it are removed.
 
-        Raises `StorageFailed` if the rows before the mark are not those that were written.
+        Raises `StorageFailed` if the rows before the mark are not those that were written, and a ValueError if the
+        mark is not one that `mark` makes.
         """
+        if not all(type(number) is int and number >= 0 for number in (mark["rows"], *mark["shape"])):
+            raise ValueError(f"{mark['rows']!r} rows of shape {mark['shape']!r}")
         column = cls(path, rows, tuple(mark["shape"]), DTYPES[mark["dtype"]])
         column.rows = mark["rows"]
         end = ROOM + column.rows * column._row
@@ -105,13 +108,15 @@ class Column:
         return column
 
     def _copy(self, source: Path, end: int) -> None:
-        with storing(self.path, end), open_regular(source, follow=False) as old, self.path.open("xb") as new:
-            new.write(self._header())
-            old.seek(ROOM)
-            for _ in range(ROOM, end, PIECE):
-                new.write(old.read(min(PIECE, end - old.tell())))
-            new.flush()
-            os.fsync(new.fileno())
+        with storing(self.path, end):
+            self.path.unlink(missing_ok=True)  # of a later checkpoint, which could not be used
+            with open_regular(source, follow=False) as old, self.path.open("xb") as new:
+                new.write(self._header())
+                old.seek(ROOM)
+                for _ in range(ROOM, end, PIECE):
+                    new.write(old.read(min(PIECE, end - old.tell())))
+                new.flush()
+                os.fsync(new.fileno())
 
     def _header(self) -> bytes:
         shape = [self.planned, *self.shape]
@@ -199,9 +204,10 @@ class Columns:
     def drop(self, name: str) -> None:
         """Delete a column, if there is one."""
         self._waiting.pop(name, None)
-        if column := self._columns.pop(name, None):
-            with storing(column.path):
-                column.path.unlink()
+        self._columns.pop(name, None)
+        path = column_file(self.folder, name)
+        with storing(path):
+            path.unlink(missing_ok=True)
 
     def _write(self, name: str) -> None:
         if name not in self._waiting:

@@ -81,6 +81,45 @@ def test_without_a_usable_checkpoint_the_chains_start_again(tmp_path):
     assert same(found, run(load_spec({**CHAINS, "samples": 180}), runs_dir=tmp_path / "whole").folder) == []
 
 
+SELDOM = '''
+from typing import Any, NamedTuple
+from ebmkit.api import Sampler, StepInfo, component, torch
+
+class Place(NamedTuple):
+    x: Any
+    time: Any
+
+@component("walk")
+class Walk(Sampler):
+    """A walk that reports an acceptance at every second step."""
+
+    needs = frozenset({"energy"})
+    traces = frozenset()
+    steps: int = 1
+
+    def init(self, energy, x, rng):
+        return Place(x, 0)
+
+    def step(self, energy, state, rng):
+        x = state.x + torch.empty_like(state.x).normal_(generator=rng)
+        report = StepInfo(acceptance=torch.ones(len(x))) if state.time % 2 else StepInfo()
+        return Place(x, state.time + 1), report
+'''
+
+
+@pytest.mark.parametrize("every", [10, 7])  # the last of 30 steps is saved before the chains are over, or only then
+def test_what_is_not_reported_at_every_step_does_not_spoil_the_checkpoint(every, tmp_path):
+    (tmp_path / "seldom.py").write_text(SELDOM)
+    plugin = str(tmp_path / "seldom.py")
+    spec = {**CHAINS, "sampler": "seldom.walk", "chains": {"count": 4}, "checkpoint": {"every": every}, "evaluate": []}
+    base = run(load_spec(spec, plugins=[plugin]), runs_dir=tmp_path / "base").folder
+    assert not (base / "chains/acceptance.safetensors").exists()
+    found = more(base, 60, tmp_path / "more", "--plugin", plugin)
+    assert "start from the beginning" not in (found / "log.txt").read_text()
+    whole = run(load_spec({**spec, "samples": 180}, plugins=[plugin]), runs_dir=tmp_path / "whole").folder
+    assert same(found, whole) == []
+
+
 def test_what_is_refused(tmp_path):
     base = run(load_spec(CHAINS), runs_dir=tmp_path / "base").folder
     for words, why in (

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from ebmkit import load_spec
 from ebmkit.engine.folder import checkpoint
+from ebmkit.engine.folder.chain_checkpoints import ChainCheckpoints, Source
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.limit import Limit, Paused
+from ebmkit.engine.rng import Streams
 from ebmkit.engine.session import resume, run
 from ebmkit.errors import Mistakes
 from ebmkit.errors.running import StorageFailed
@@ -151,6 +154,34 @@ def test_what_is_saved_is_said(step, words, plan, whole, tmp_path):
     assert f"enough; {words}; to continue:  ebmkit resume" in (folder / "log.txt").read_text()
     resume(plan, folder)
     assert different(remains(folder), whole) == []
+
+
+def test_the_mark_of_complete_files_is_gone_while_they_are_not(plan, whole, tmp_path):
+    folder = run(plan, runs_dir=tmp_path).folder
+    shutil.rmtree(max((folder / "chains").glob("step-*")))
+    resume(plan, folder, limit=After(100))
+    assert not (folder / "chains/tuning.safetensors").exists()
+    resume(plan, folder)
+    assert different(remains(folder), whole) == []
+
+
+def test_a_checkpoint_that_does_not_fit_leaves_the_random_stream_as_it_was(plan, tmp_path):
+    folder = run(plan, runs_dir=tmp_path, limit=After(100)).folder
+    streams = Streams(plan.spec.seed, torch.device("cpu"))
+    checkpoints = ChainCheckpoints(Source(folder, None), folder, plan, streams, print, print, lambda: None)
+    stream = streams.ongoing("torch")
+    before = stream.get_state()
+    saved = checkpoint.read(max((folder / "chains").glob("step-*")), None)
+    other = torch.Generator().manual_seed(17).get_state()
+    saved.tensors["random"]["torch"] = other
+
+    class Refusing:
+        def restore(self, steps: int, saved: Any) -> None:
+            raise ValueError("no")
+
+    with pytest.raises(StorageFailed, match="no"):
+        checkpoints._restore(Refusing(), saved)  # type: ignore[arg-type]
+    assert stream.get_state().equal(before)
 
 
 def test_blocks_may_have_any_length(plan, whole, tmp_path, monkeypatch):

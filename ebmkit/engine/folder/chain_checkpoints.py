@@ -17,6 +17,7 @@ from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.engine.training_state import fitting
 from ebmkit.errors.running import StorageFailed
 from ebmkit.language.plan import Plan
+from ebmkit.storage.atomic import storing
 from ebmkit.storage.columns import Columns
 
 #: The folder of a run that has the files of draws and the checkpoints of chains, and the file in it with what the
@@ -61,6 +62,9 @@ class ChainCheckpoints:
     def begin(self, chains: LongChains, training_step: int) -> None:
         """Continue the chains where they were saved, if they were; else start with empty files."""
         self._chains, self._training_step = chains, training_step
+        tuning = self.folder / CHAINS / TUNING  # says that the files are complete, which they are no longer
+        with storing(tuning):
+            tuning.unlink(missing_ok=True)
         self._saved_chains()  # says so now if it is impossible
         for folder in reversed(checkpoint.found(self.source.folder / CHAINS)):
             try:
@@ -96,7 +100,8 @@ class ChainCheckpoints:
         with ErrorSite(self.plan, ("checkpoint",)):
             tensors, values = content
             random = {**tensors["random"], **{"torch": self.streams.ongoing("torch").get_state()}}
-            values = {**values, "columns": self.sink.marks(), "training_step": self._training_step}
+            marks = {name: mark for name, mark in self.sink.marks().items() if name not in self._incomplete()}
+            values = {**values, "columns": marks, "training_step": self._training_step}
             saved = Saved(self._chains.steps, {**tensors, "random": random}, values)
             checkpoint.save(self.folder / CHAINS, self.plan.hash, saved)
         self._prune(self.plan.spec.checkpoint.keep)
@@ -105,12 +110,10 @@ class ChainCheckpoints:
 
     def finish(self) -> None:
         """All steps are done: keep the last checkpoint, from which the chains can be extended."""
-        assert self._chains is not None
-        for name in ("energy", *RATES):  # what a sampler reported at some steps only is of no use
-            if self.sink.rows(name) < self._chains.kept - (name == "energy"):
-                self.sink.drop(name)
         if self.save():
             self._prune(1)
+        for name in self._incomplete():  # only now: no checkpoint that is left lists them
+            self.sink.drop(name)
         self._finished = True
 
     def leave(self) -> str:
@@ -124,6 +127,12 @@ class ChainCheckpoints:
             phase = "warm-up" if chains.steps < length.warmup else "burn-in"
             return f"saved in the {phase}, after {chains.steps:,} of {length.discarded:,} steps before the first draw"
         return f"saved after {chains.kept * chains.count:,} of {length.draws * chains.count:,} draws"
+
+    def _incomplete(self) -> list[str]:
+        """Columns of what a sampler reported at some steps only: they lack rows, and are of no use."""
+        assert self._chains is not None
+        kept = self._chains.kept  # the energy of the last draw is only known after the next step
+        return [name for name in ("energy", *RATES) if self.sink.rows(name) < kept - (name == "energy")]
 
     def _saved_chains(self) -> SavedChains | None:
         """The state of the chains; None, with a warning, if it cannot be saved."""
@@ -144,8 +153,14 @@ class ChainCheckpoints:
             self.sink.restore(saved.values["columns"], self.source.folder / CHAINS if elsewhere else None)
             if self.sink.rows("x") != saved.values["kept"]:
                 raise ValueError(f"{self.sink.rows('x')} rows of draws, not {saved.values['kept']}")
-            self.streams.ongoing("torch").set_state(saved.tensors["random"]["torch"])
-            chains.restore(saved.step, SavedChains(saved.tensors, saved.values))
+            stream = self.streams.ongoing("torch")
+            before = stream.get_state()
+            stream.set_state(saved.tensors["random"]["torch"])
+            try:
+                chains.restore(saved.step, SavedChains(saved.tensors, saved.values))
+            except BaseException:  # they are unchanged, and the stream must be too
+                stream.set_state(before)
+                raise
 
     def _prune(self, keep: int) -> None:
         assert self._chains is not None
