@@ -34,13 +34,21 @@ class Owner(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path) -> Self | None:
-        """The owner of a folder; None if there is none. A file that cannot be understood belongs to no process."""
+        """The owner of a folder; None if there is none."""
         try:
-            with open_regular(folder / FILE, follow=False) as file:
+            return cls.named_in(folder / FILE)
+        except FileNotFoundError:
+            return None
+
+    @classmethod
+    def named_in(cls, path: Path) -> Self:
+        """The owner that a file names. One that cannot be understood, or is not yet written, names no process."""
+        try:
+            with open_regular(path, follow=False) as file:
                 content = json.loads(file.read(_MOST))
             return cls(str(content["host"]), int(content["pid"]), str(content["started"]))
         except FileNotFoundError:
-            return None
+            raise
         except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
             return cls("", 0, "")
 
@@ -69,12 +77,13 @@ def take(folder: Path) -> Owner | None:
     ours = Owner.this_process()
     for _ in range(3):
         try:
-            with (folder / FILE).open("x", encoding="utf-8") as file:
-                json.dump(ours._asdict(), file)
+            _create(folder, json.dumps(ours._asdict()))
             return None
         except FileExistsError:
             owner = Owner.of(folder)
-            if owner is not None and owner.alive:
+            if owner is None:  # given up in between
+                continue
+            if owner.alive:
                 return owner
             _remove_abandoned(folder, owner)
     return Owner.of(folder) or Owner("", 0, "")
@@ -86,18 +95,37 @@ def give_up(folder: Path) -> None:
         (folder / FILE).unlink(missing_ok=True)
 
 
-def _remove_abandoned(folder: Path, owner: Owner | None) -> None:
+def _create(folder: Path, content: str) -> None:
+    """Create the file, with its content, in one step; raises FileExistsError if there is one.
+
+    The content is written to another file, which then gets the name as a second one. File systems without hard links
+    have no such step: there a process that is killed in between leaves an empty file, which has to be deleted by hand.
+    """
+    temporary = folder / f"{FILE}.new.{os.getpid()}"  # `sweep` deletes it if this process is killed here
+    temporary.unlink(missing_ok=True)
+    try:
+        with temporary.open("x", encoding="utf-8") as file:
+            file.write(content)
+        os.link(temporary, folder / FILE)
+    except FileExistsError:
+        raise
+    except OSError:
+        with (folder / FILE).open("x", encoding="utf-8") as file:
+            file.write(content)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _remove_abandoned(folder: Path, owner: Owner) -> None:
     """Remove the file of a process that has ended. Another process may do the same at this moment, so the file is
     renamed first, which only one of them can do, and put back if it is a new one."""
     aside = folder / f"{FILE}.{os.getpid()}"  # `sweep` deletes it if this process is killed here
     with suppress(FileNotFoundError):
         (folder / FILE).rename(aside)
-        with open_regular(aside, follow=False) as file:
-            found = file.read(_MOST)
-        if owner is not None and json.loads(found) != owner._asdict():
-            aside.rename(folder / FILE)
-        else:
+        if Owner.named_in(aside) == owner:
             aside.unlink()
+        else:
+            aside.rename(folder / FILE)
 
 
 def _host() -> str:

@@ -161,3 +161,62 @@ def test_a_new_file_is_put_back(tmp_path):
     owned(tmp_path)
     owner_file._remove_abandoned(tmp_path, Owner("elsewhere/1", 1, "1"))
     assert Owner.of(tmp_path) == Owner.this_process()
+
+
+def test_a_file_that_is_not_yet_written_is_put_back(tmp_path):
+    """The new owner of a file system without hard links has created its file, and writes it next."""
+    (tmp_path / FILE).touch()
+    owner_file._remove_abandoned(tmp_path, Owner("elsewhere/1", 1, "1"))
+    assert (tmp_path / FILE).read_bytes() == b""
+
+
+def test_the_file_of_a_third_process_is_not_removed(tmp_path, monkeypatch):
+    """The file is there when this process tries to create it, gone when it is read, and then that of another one."""
+    owned(tmp_path, host="first/1")
+    read = Owner.of.__func__
+
+    def of(cls, folder):
+        monkeypatch.undo()
+        (folder / FILE).unlink()
+        assert read(cls, folder) is None
+        owned(folder, host="third/1")
+
+    monkeypatch.setattr(Owner, "of", classmethod(of))
+    assert owner_file.take(tmp_path).host == "third/1"
+    assert Owner.of(tmp_path).host == "third/1"
+
+
+KILLED_WHEN_WRITING = """
+import io, signal
+from ebmkit.storage.owner_file import take
+
+class Dying(io.TextIOWrapper):
+    def write(self, text):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+opened = Path.open
+Path.open = lambda path, *words, **more: Dying(io.open(path, "xb")) if words == ("x",) else opened(path, *words, **more)
+take(Path(sys.argv[2]))
+"""
+
+
+def test_a_process_that_is_killed_when_it_writes_leaves_nothing_that_stops_others(tmp_path, without_locks):
+    died = process(KILLED_WHEN_WRITING, errno.ENOSYS, tmp_path)
+    assert died.wait() == -signal.SIGKILL, died.stderr.read()
+    end(died)
+    assert [path.name for path in tmp_path.iterdir()] == [f"{FILE}.new.{died.pid}"]
+    assert not is_locked(tmp_path)
+    RunLock(tmp_path).release()
+
+
+def test_without_hard_links_the_file_is_written_all_the_same(tmp_path, without_locks, monkeypatch):
+    def link(source, target):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    lock = RunLock(tmp_path)
+    assert Owner.of(tmp_path) == Owner.this_process()
+    with pytest.raises(StorageFailed, match="is working on this run"):
+        RunLock(tmp_path)
+    lock.release()
+    assert list(tmp_path.glob("*owner*")) == []
