@@ -7,16 +7,20 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from ebmkit.errors.running import StorageFailed
-from ebmkit.storage.regular import kind_of_file
+from ebmkit.storage.expansion import check_sparse
+from ebmkit.storage.regular import kind_of_file, open_regular
 
 #: The temporary names used here, which end with a process id or with "deleted".
 LEFT = re.compile(r"\..+\.(\d+|deleted)")
+#: Bytes copied at once.
+PIECE = 1 << 20
 
 
 @contextmanager
@@ -34,12 +38,17 @@ def storing(path: Path, size: int | None = None) -> Iterator[None]:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a temporary file, fsync, rename, fsync the folder: after a crash there is the old file or the new one."""
-    with storing(path, len(content)):
+    _replace(path, (content,), len(content))
+
+
+def _replace(path: Path, pieces: Iterable[bytes], size: int) -> None:
+    """The same for content that is not in memory as a whole."""
+    with storing(path, size):
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             temporary.unlink(missing_ok=True)  # of a killed process with the same number
             with temporary.open("xb") as file:  # a new file: not one that a link of this name leads to
-                file.write(content)
+                file.writelines(pieces)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
@@ -71,8 +80,18 @@ def open_append(path: Path) -> TextIO:
             if kind := kind_of_file(status.st_mode):
                 raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
             if status.st_nlink > 1:
-                write_bytes(path, path.read_bytes())
+                _separate(path)
         return path.open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
+
+
+def _separate(path: Path) -> None:
+    """Replace a file that has other names by a copy, which has none."""
+    with open_regular(path, follow=False) as file:
+        try:
+            check_sparse(file.fileno())  # a copy takes the full size on disk
+        except ValueError as error:
+            raise StorageFailed(f"{path}: {error}") from error
+        _replace(path, iter(partial(file.read, PIECE), b""), os.fstat(file.fileno()).st_size)
 
 
 def make_folder(path: Path) -> None:

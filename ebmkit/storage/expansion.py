@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 #: This many bytes are always accepted, and this many times the bytes on disk. Mostly empty arrays are compressed to a
@@ -18,7 +19,23 @@ def check_expansion(size: int, stored: int, remedy: str) -> None:
         )
 
 
-def check_sparse(status: os.stat_result) -> None:
-    """The same for a file with holes, which are read as zeros. Some file systems do not say what a file takes."""
-    if blocks := getattr(status, "st_blocks", 0):
-        check_expansion(status.st_size, min(status.st_size, blocks * 512), "a copy without holes takes its full size")
+def check_sparse(descriptor: int) -> None:
+    """The same for an open file with holes, which are read as zeros."""
+    status = os.fstat(descriptor)
+    size, stored = status.st_size, 512 * getattr(status, "st_blocks", 0)
+    if stored or (size > ALWAYS and _is_one_hole(descriptor)):
+        check_expansion(size, min(size, stored), "a copy without holes takes its full size")
+
+
+def _is_one_hole(descriptor: int) -> bool:
+    """Whether a file has no data at all. Some file systems report zero blocks for every file, so those do not say."""
+    if not hasattr(os, "SEEK_DATA"):
+        return False
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    try:
+        os.lseek(descriptor, 0, os.SEEK_DATA)
+    except OSError as error:
+        return error.errno == errno.ENXIO
+    finally:
+        os.lseek(descriptor, position, os.SEEK_SET)
+    return False

@@ -22,14 +22,13 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
     little space on disk if it is mostly empty.
     """
     with storing(path), open_regular(path, follow=False) as file:
-        status = os.fstat(file.fileno())
-        size = status.st_size
+        size = os.fstat(file.fileno()).st_size
         if most is not None and size > most:
             raise StorageFailed(f"{path}: has {size:,} bytes, but at most {most:,} are read")
         if size > (free := available_memory()):
             raise StorageFailed(f"{path}: has {size:,} bytes, but only {free:,} bytes of memory are free")
         try:
-            check_sparse(status)
+            check_sparse(file.fileno())
         except ValueError as error:
             raise StorageFailed(f"{path}: {error}") from error
         return file.read()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 import warnings
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ def read_npz(path: str, name: str) -> Tensor:
 def map_array(path: str, header: Header) -> Tensor:
     """An array of an uncompressed file, memory-mapped: the system reads a page when it is accessed."""
     with opened(path) as file:
-        check_sparse(os.fstat(file.fileno()))  # all numbers are checked, which would take hours
+        check_sparse(file.fileno())  # all numbers are checked, which would take hours
         # Read-only and shared: it costs no memory at any size, and the user's file cannot be written to.
         return _tensor(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header)
 

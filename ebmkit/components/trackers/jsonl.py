@@ -11,6 +11,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Tracker
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import storing, write_text
+from ebmkit.storage.reading import read_whole
 
 
 class JsonLines:
@@ -48,8 +49,7 @@ def read_records(folder: Path) -> list[tuple[int, dict[str, float]]]:
     path = folder / "metrics.jsonl"
     if not path.is_file():
         return []
-    with storing(path):
-        text = path.read_text(encoding="utf-8", errors="replace")
+    text = read_whole(path).decode(errors="replace")
     records = []
     try:
         for written in text.splitlines():

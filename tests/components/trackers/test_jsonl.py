@@ -2,10 +2,13 @@
 
 import json
 import math
+import os
+import tracemalloc
 
 import pytest
 
-from ebmkit.components.trackers.jsonl import Jsonl
+from ebmkit.components.trackers.jsonl import Jsonl, read_records
+from ebmkit.errors.running import StorageFailed
 
 
 def test_lines_read_back_to_the_same_bits(tmp_path):
@@ -41,3 +44,13 @@ def test_what_is_not_finite_is_refused_by_name(tmp_path, value):
         log.write(7, {"loss": 1.0, "gap": value})
     log.close()
     assert (tmp_path / "metrics.jsonl").read_text() == ""
+
+
+def test_an_empty_file_of_any_size_takes_no_memory(tmp_path):
+    (tmp_path / "metrics.jsonl").touch()
+    os.truncate(tmp_path / "metrics.jsonl", 200 << 20)
+    tracemalloc.start()
+    with pytest.raises(StorageFailed, match="expands from 0 bytes on disk"):
+        read_records(tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
