@@ -27,7 +27,7 @@ from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
 from ebmkit.testing.example import example_fragment
 from tests.combinations.files import write_files
-from tests.combinations.values import Values
+from tests.combinations.values import Values, is_large
 
 #: Parameters of the Langevin chains and of the optimizers are drawn near their defaults, so that few runs diverge.
 SHARED = "noise_levels"
@@ -210,8 +210,12 @@ class Drawing:
         self.depth -= 1
         if self.rng.random() < 0.35 and not simple:
             example = self._as_mapping(example_of(kind, name))
-            large = {key: value for key, value in drawn.items() if key in example}
-            drawn = {**drawn, **example} if self.rng.random() < 0.5 else {**example, **large}
+            large = {
+                key: drawn[key]
+                for key, described in known[name]["properties"].items()
+                if described is not True and is_large(described)
+            }
+            drawn = {**drawn, **example, **large} if self.rng.random() < 0.5 else {**example, **large}
         if kind == "data" and name in self.files:
             drawn.pop("columns", None)
             drawn |= self.files[name]
