@@ -38,7 +38,7 @@ def plan_previews(plan: Plan, points: int) -> Previews:
         return Previews()
     if spec.samples_every != "auto":
         return Previews(range(spec.samples_every, spec.steps, spec.samples_every), many)
-    if not can_be_pictured(plan.event):
+    if not can_be_pictured(plan.event) or spec.steps < 2:  # of one step, only the final samples can be shown
         return Previews()
     budget = FRACTION * training_cost(plan, points)
     sets = min(SETS, spec.steps - 1, int(budget // preview_cost(plan, few)))

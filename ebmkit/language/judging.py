@@ -19,7 +19,8 @@ from ebmkit.contracts.training_chains import training_init
 from ebmkit.errors.source import Path
 from ebmkit.language.sections import Spec
 
-#: The most evaluations of the model of a chain that is chosen here; chains of training may live forever.
+#: The most evaluations of the model of a chain that is chosen here; chains of training may live forever. Of a sampler
+#: that updates one unit after the other these are evaluations per unit: a chain of few sweeps would judge nothing.
 LONGEST = 1000
 
 
@@ -72,7 +73,7 @@ def _steps(sampler: Sampler, lifetime: float, init: Init) -> int:
 
 
 def _most(sampler: Sampler) -> int:
-    return LONGEST // sampler.traits().evaluations
+    return max(1, int(LONGEST // max(1, sampler.traits().evaluations)))
 
 
 def _lives(sampler: Sampler, lifetime: float) -> str:

@@ -156,7 +156,8 @@ class Spec:
         objective: the objective that training minimises.
         train: how it is minimised; without it the spec is a sampling experiment.
         sampler: draws the samples for evaluation and the report; by default the objective's own sampler, with chains as
-            long as those of training live on average, at most 1000 evaluations of the model.
+            long as those of training live on average, at most 1000 evaluations of the model; 1000 for each unit if the
+            sampler updates one after the other.
         init: initial states of the chains of `sampler`. The default is noise; without `sampler`, that from which the
             objective starts new chains.
         chains: a few long chains; without it each sample is the end of a separate chain.

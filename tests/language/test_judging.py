@@ -35,6 +35,18 @@ class Mine(Objective):
         return Loss(model(batch).mean(), {})
 '''
 
+#: Added to it: the sampler announces this number of evaluations.
+SAMPLER = '''
+
+@component("costly")
+class Costly(Langevin):
+    """Langevin steps at a price."""
+
+    def traits(self):
+        return super().traits()._replace(evaluations=%s)
+'''
+COSTLY = {"use": "own.mine", "sampler": {"use": "own.costly", "steps": 7}}
+
 
 def mle(**changes):
     return {"use": "mle", **changes}
@@ -79,6 +91,28 @@ def test_chains_are_as_long_as_those_of_training_live_and_start_where_these_begi
     assert plan.resolved["init"]["distribution"] == init.distribution
     length = f"{steps:,} steps from noise"
     assert chain_words(plan.spec) == f"{plan.spec.sampler.component_name}: 10,000 chains of {length}"
+
+
+@pytest.mark.parametrize(("evaluations", "steps"), [(0, LONGEST), (0.5, LONGEST), (300.0, 7), (100, 10), (10**6, 7)])
+def test_whatever_number_of_evaluations_a_sampler_of_a_plugin_announces(tmp_path, evaluations, steps):
+    (tmp_path / "own.py").write_text(PLUGIN + SAMPLER % evaluations)
+    plan = load_spec({**SPEC, "objective": COSTLY}, plugins=[str(tmp_path / "own.py")])
+    assert plan.spec.sampler.steps == steps
+
+
+@pytest.mark.parametrize("evaluations", ["-1", "float('nan')", "float('inf')", "'many'", "True"])
+def test_an_odd_number_of_evaluations_is_refused(tmp_path, evaluations):
+    (tmp_path / "own.py").write_text(PLUGIN + SAMPLER % evaluations)
+    with pytest.raises(Mistakes, match=r"'evaluations' is .*, but it must be a finite number that is not negative"):
+        load_spec({**SPEC, "objective": COSTLY}, plugins=[str(tmp_path / "own.py")])
+
+
+def test_a_sampler_that_updates_one_unit_after_the_other_is_bounded_in_sweeps():
+    """1000 evaluations in total would be 55 sweeps of 3 x 3 units, and less than one of an image."""
+    spins = {"data": {"use": "from_model", "model": {"use": "ising", "shape": [3, 3]}}}
+    objective = mle(sampler={"use": "gibbs", "steps": 2}, init="persistent")
+    plan = load_spec({**SPEC, **spins, "model": {"use": "boltzmann", "values": "spin"}, "objective": objective})
+    assert plan.spec.sampler.steps == 500
 
 
 def test_the_resolved_spec_is_the_same_experiment():

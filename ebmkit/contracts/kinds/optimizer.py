@@ -22,8 +22,11 @@ class Optimizer(Builder, ABC):
 
         return torch.optim.Optimizer
 
-    def state_count(self) -> int:
-        """The numbers that it keeps for each parameter, such as two moments: an estimate of the memory it needs."""
+    def state_count(self) -> int | None:
+        """The numbers that it keeps for each parameter, such as two moments: an estimate of the memory it needs.
+
+        None if unknown.
+        """
         return 2
 
     @abstractmethod

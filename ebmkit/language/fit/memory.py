@@ -11,9 +11,10 @@ from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import MemoryExceeded
 from ebmkit.errors.source import Path
-from ebmkit.language.fit import machine
+from ebmkit.language.fit.machine import may_have_gpu
 from ebmkit.language.fit.places import Places, label_of
 from ebmkit.language.sections import Spec
+from ebmkit.storage.memory import total_memory
 
 _BYTES = {"float32": 4, "float64": 8, "bfloat16": 2}
 
@@ -32,7 +33,7 @@ class Need(NamedTuple):
 
 def memory_misfits(spec: Spec, event: Event, here: Places) -> Iterator[EbmkitError]:
     """Everything that needs more memory than there is; or, if only the sum does, the largest part of it."""
-    available = machine.memory()
+    available = total_memory()
     if available is None:
         return
     needs = sorted(_needs(spec, event), key=lambda need: -need.size)
@@ -60,27 +61,33 @@ def _needs(spec: Spec, event: Event) -> Iterator[Need]:
         elif isinstance(component, Init) and (chains := component.capacity()):
             what = f"{label_of(component)} holds {chains:,} states of shape {event}, which take {{}}"
             yield Need(chains * state * number, path, what, "use fewer states")
-    if spec.chain_sampler and not spec.chains:  # those of long chains are written as they are made
-        what = f"{spec.samples:,} samples of shape {event} take {{}}"
-        yield Need(spec.samples * state * number, ("samples",), what, "use fewer samples")
-    for position, metric in enumerate(spec.evaluate):
-        if (samples := metric.traits().samples) > spec.samples:
-            what = f"{label_of(metric)} draws {samples:,} samples of shape {event}, which take {{}}"
-            yield Need(samples * state * number, ("evaluate", position), what, "use fewer samples")
+    if spec.chain_sampler and not spec.chains:  # those of long chains are on disk
+        yield _samples(spec, event)
     if spec.data and not spec.data.files():
         points = sum(spec.data.point_count(split) or 0 for split in ("train", "test"))
         what = f"{label_of(spec.data)} makes {points:,} points of shape {event}, which take {{}}"
         yield Need(points * state * number, ("data",), what, "use fewer points")
 
 
+def _samples(spec: Spec, event: Event) -> Need:
+    """Samples are drawn once, for the run and all its metrics: as many as the one that asks for most."""
+    path: Path = ("samples",)
+    most, what = spec.samples, f"{spec.samples:,} samples of shape {event} take {{}}"
+    for position, metric in enumerate(spec.evaluate):
+        if (asked := metric.traits().samples) > most:
+            what = f"{label_of(metric)} draws {asked:,} samples of shape {event}, which take {{}}"
+            most, path = asked, ("evaluate", position)
+    return Need(most * prod(event) * _BYTES[spec.dtype], path, what, "use fewer samples")
+
+
 def _parameters(spec: Spec, component: Model | Noise, event: Event, path: Path) -> Iterator[Need]:
     """Weights, and in training their gradients, the state of the optimizers and the running mean."""
     count, number = component.parameter_count(event) or 0, _BYTES[spec.dtype]
-    in_host = spec.device == "cpu" or (spec.device == "auto" and not machine.may_have_gpu())
+    in_host = spec.device == "cpu" or (spec.device == "auto" and not may_have_gpu())
     if not (spec.stages and in_host):  # networks are built on the host in any case
         yield Need(count * number, path, f"{label_of(component)} needs {{}} for its weights", "use a smaller network")
         return
-    kept = sum(stage.optimizer.state_count() for stage in spec.stages)
+    kept = sum(stage.optimizer.state_count() or 0 for stage in spec.stages)  # None: unknown, so not counted
     averaged = isinstance(component, Model) and any(stage.ema for stage in spec.stages)
     copies = 2 + kept + averaged
     parts = ["its weights", "gradients", *["optimizer state"] * bool(kept), *["running mean"] * averaged]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any, get_args
 
 from ebmkit.contracts.kinds import Metric, Sampler, Schedule
@@ -36,6 +37,10 @@ def _names(value: Any) -> bool:
     return type(value) is frozenset and all(type(name) is str for name in value)
 
 
+def _amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < inf
+
+
 def _instance(*kinds: type) -> Callable[[Any], bool]:
     return lambda value: issubclass(type(value), kinds)
 
@@ -47,6 +52,7 @@ _TRAITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "conditioning": (lambda value: value is None or value in ("sigma", "time"), "'sigma', 'time' or None"),
     "classes": (_instance(int, type(None)), "a number or None"),
     "schedule": (_instance(Schedule, type(None)), "a noise schedule or None"),
+    "evaluations": (_amount, "a finite number that is not negative"),
     "sampler": (_instance(Sampler, type(None)), "a sampler or None"),
 }
 _PLAIN = (_instance(bool, int, float, str), "a number, a truth value or text")
@@ -71,7 +77,8 @@ def _odd_answer(component: Any) -> str:
     for name, value in traits._asdict().items() if traits else ():
         fits, words = _TRAITS.get(name, _PLAIN)
         if not fits(value):
-            return f"the trait '{name}' is an object of type {type_name(value)}, but it must be {words}"
+            found = value if type(value) in (int, float) else f"an object of type {type_name(value)}"
+            return f"the trait '{name}' is {found}, but it must be {words}"
     if isinstance(component, Metric) and not (
         type(names := component.results()) is tuple and all(type(name) is str and name.isprintable() for name in names)
     ):

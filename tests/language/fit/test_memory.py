@@ -4,7 +4,7 @@ import pytest
 
 from ebmkit.components.optimizers.adam import Adam
 from ebmkit.components.optimizers.sgd import SGD
-from ebmkit.language.fit import machine
+from ebmkit.language.fit import memory
 from ebmkit.language.load import load_spec
 from tests.language.specs import mistakes_of
 
@@ -12,8 +12,8 @@ from tests.language.specs import mistakes_of
 @pytest.fixture(autouse=True)
 def small_machine(monkeypatch):
     """A machine of one gigabyte without a GPU."""
-    monkeypatch.setattr(machine, "memory", lambda: 10**9)
-    monkeypatch.setattr(machine, "may_have_gpu", lambda: False)
+    monkeypatch.setattr(memory, "total_memory", lambda: 10**9)
+    monkeypatch.setattr(memory, "may_have_gpu", lambda: False)
 
 
 TRAINED = "ebmkit: 1\ndata: two_moons\nmodel: {use: mlp, hidden: [10000, 10000]}\nobjective: mle\ntrain: {steps: 1%s}\n"
@@ -83,11 +83,27 @@ def test_what_fits_is_accepted(tmp_path, monkeypatch):
     path = tmp_path / "spec.yaml"
     path.write_text(TRAINED.replace("10000, 10000", "1000, 1000") % "")
     assert load_spec(path)
-    monkeypatch.setattr(machine, "memory", lambda: None)  # unknown
+    monkeypatch.setattr(memory, "total_memory", lambda: None)  # unknown
     path.write_text(TRAINED % "")
     assert load_spec(path)
 
 
-def test_the_memory_of_this_machine_is_known(monkeypatch):
-    monkeypatch.undo()
-    assert machine.memory() is None or machine.memory() > 10**8
+@pytest.mark.parametrize("samples", [15_000, 10])
+def test_samples_that_the_run_and_its_metrics_share_are_counted_once(tmp_path, samples):
+    metrics = ("{use: probability, exact: false, samples: 20000}", "{use: moments, samples: 20000}")
+    path = tmp_path / "spec.yaml"
+    path.write_text(f"{CHAINS}samples: {samples}\nevaluate: [{', '.join(metrics)}]\n")
+    assert load_spec(path)  # 0.8 GB
+
+
+def test_samples_of_long_chains_are_on_disk(tmp_path):
+    path = tmp_path / "spec.yaml"
+    wanted = "samples: 100000\nevaluate: [{use: probability, exact: false, samples: 200000}]\n"
+    path.write_text(f"{CHAINS}chains: {{count: 4}}\n{wanted}")
+    assert load_spec(path)
+
+
+def test_an_optimizer_may_not_know_its_state(tmp_path, monkeypatch):
+    monkeypatch.setattr(Adam, "state_count", lambda self: None)
+    (mistake,) = mistakes_of(TRAINED.replace("10000, 10000", "12000, 12000") % "", tmp_path)
+    assert "for its weights and gradients" in mistake.message
