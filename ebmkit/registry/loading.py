@@ -57,6 +57,8 @@ class Plugins:
         self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit")
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
+        #: For each plugin that was loaded, the modules that had been imported before it.
+        self._earlier: dict[str, frozenset[str]] = {}
         self._found: dict[str, Plugin] | None = None
         # A string is a sequence too, of letters.
         several = [files] if isinstance(files, (str, os.PathLike)) else files
@@ -100,7 +102,7 @@ class Plugins:
                 help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE",
             )
         if namespace not in self._failed:
-            before = set(sys.modules)
+            self._earlier[namespace] = frozenset(sys.modules)
             try:
                 if plugin.trouble:
                     raise Unusable(plugin.trouble)
@@ -108,7 +110,7 @@ class Plugins:
                 return self.loaded[namespace]
             except Unusable as reason:
                 self._failed[namespace] = str(reason)
-                forget(plugin, before)
+                forget(plugin, self._earlier[namespace])
                 raise self._broken(plugin) from reason
         raise self._broken(plugin)
 
@@ -132,6 +134,8 @@ class Plugins:
         except PluginBroken as error:
             self._failed[namespace] = str(error.__cause__)
             del self.loaded[namespace]
+            self.manager.unregister(name=loaded.module)
+            forget(loaded.plugin, self._earlier[namespace])
             raise
 
     def _broken(self, plugin: Plugin) -> PluginBroken:

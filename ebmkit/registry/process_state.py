@@ -162,11 +162,11 @@ def _filters() -> Restore:
     def restore() -> bool:
         added = [each for each in warnings.filters if each not in before]
         harmless = [each for each in added if each[0] != "error"]
-        wanted = [*harmless, *before]
-        changed = len(wanted) != len(warnings.filters)
+        stayed = [each for each in warnings.filters if each in before]  # in their order: the first that fits is used
+        changed = stayed != before or len(harmless) < len(added)
         if changed:
             warnings.resetwarnings()  # also discards what was cached
-            warnings.filters.extend(wanted)  # type: ignore[attr-defined]
+            warnings.filters.extend([*harmless, *before])  # type: ignore[attr-defined]
         return changed
 
     return restore

@@ -100,3 +100,23 @@ def test_verbs_that_show_everything_leave_such_a_plugin_out(later, code, reason)
     assert all(entry.summary for entry in registry.entries("bregman"))
     with pytest.raises(EbmkitError, match="cannot be used"):
         registry.find("bregman", "later.square")
+
+
+STARTED = """
+@hookimpl
+def ebmkit_run_started(view, folder):
+    raise RuntimeError("a hook of a plugin that cannot be used")
+"""
+
+
+def test_a_plugin_that_is_found_broken_later_leaves_neither_hooks_nor_modules(install):
+    module = install("later", LATER.format(module="no_such_module") + STARTED)
+    plugins = Plugins()
+    hooks = plugins.manager.hook.ebmkit_run_started
+    plugins.load("later")
+    assert module in sys.modules
+    assert len(hooks.get_hookimpls()) == 1
+    (error,) = plugins.load_all()
+    assert "ModuleNotFoundError" in error.message
+    assert module not in sys.modules
+    assert hooks.get_hookimpls() == []

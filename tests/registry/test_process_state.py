@@ -64,6 +64,27 @@ def test_a_change_is_undone_and_named(name):
     assert state() == before
 
 
+def replace_a_filter():
+    warnings.filters[-1] = ("error", None, Warning, None, 0)
+
+
+@pytest.mark.parametrize("change", [replace_a_filter, lambda: warnings.filters.reverse()])
+def test_filters_are_compared_and_not_counted(change):
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("ignore", category)
+        before, changed = list(warnings.filters), []
+        with process_state_kept(changed):
+            change()
+        assert changed == ["the filters of warnings"]
+        assert warnings.filters == before
+        with process_state_kept(changed):
+            warnings.simplefilter("ignore", DeprecationWarning, append=True)
+        assert len(changed) == 1  # libraries add filters
+        assert len(warnings.filters) == 3
+
+
 def test_all_changes_at_once_before_an_exception():
     def change_all():
         for change in CHANGES.values():
