@@ -143,7 +143,7 @@ class Run:
     def to_arviz(self) -> Any:
         """The draws of long chains for ArviZ: a DataTree of ArviZ 1.0 and later, an InferenceData of earlier versions.
 
-        They are not copied: memory is used for what ArviZ computes from them.
+        The states are not copied: memory is used for their statistics, and for what ArviZ computes from them.
         """
         try:
             import arviz

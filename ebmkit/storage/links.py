@@ -13,7 +13,7 @@ from ebmkit.storage.regular import kind_of_file
 MOST = 100_000
 
 
-def refuse_ways_out(folder: Path) -> None:
+def refuse_links_out(folder: Path) -> None:
     """Raise `StorageFailed` if the folder contains a link that leads out of it, a pipe, a socket or a device.
 
     What is written to a file of the folder, or read from it, would go to another place, or wait forever. Links within

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ebmkit.errors.running import StorageFailed
-from ebmkit.storage.links import refuse_ways_out
+from ebmkit.storage.links import refuse_links_out
 from ebmkit.storage.reading import read_whole
 
 #: Increased when run folders change so that earlier ones cannot be read. Format 1 had no number and the key "sittings".
@@ -36,7 +36,7 @@ def check_folder(folder: Path) -> None:
 
     Raises `StorageFailed` if something in it leads to another place, and `OtherFormat` if it has another format.
     """
-    refuse_ways_out(folder)
+    refuse_links_out(folder)
     try:
         summary = json.loads(summary_bytes(folder))
     except (ValueError, RecursionError):
