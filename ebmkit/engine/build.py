@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import nn
 
@@ -104,18 +106,27 @@ def _extras(
 
 
 def _check_finite(plan: Plan, model: nn.Module, extras: nn.Module | None) -> None:
-    """Raise `Diverged` if a weight or a fitted value is not finite before training or sampling begins."""
+    """Raise `Diverged` if a weight or a fitted value is unsound before training or sampling begins."""
     paths = {id(component): path for path, component in walk(plan.spec)}
     roots: list[tuple[nn.Module, Path]] = [(model, ("model",))]
     if extras:
         roots.append((extras, ("objective",)))
     for root, otherwise in roots:
-        for name, tensor in root.state_dict().items():
-            if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-                owner = builder_of(root.get_submodule(name.rpartition(".")[0]))
-                path = paths.get(id(owner), otherwise)
-                said = f"{label_at(plan, path)}: '{name}' is not finite before the first step"
-                raise Diverged(said, plan.place(path))
+        for name in unsound(root):
+            owner = builder_of(root.get_submodule(name.rpartition(".")[0]))
+            path = paths.get(id(owner), otherwise)
+            said = f"{label_at(plan, path)}: '{name}' is not finite before the first step"
+            raise Diverged(said, plan.place(path))
+
+
+def unsound(module: nn.Module) -> Iterator[str]:
+    """The names of weights that are not finite, and of buffers with NaN: these may be infinite, as masks are."""
+    for name, weight in module.named_parameters():
+        if not bool(weight.isfinite().all()):
+            yield name
+    for name, buffer in module.named_buffers():
+        if buffer.is_floating_point() and bool(buffer.isnan().any()):
+            yield name
 
 
 def _optimizers(plan: Plan, model: nn.Module, extras: nn.Module | None) -> tuple[torch.optim.Optimizer, ...]:

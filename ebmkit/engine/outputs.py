@@ -38,11 +38,11 @@ class Watched:
         self.numbers: list[Tensor] = []
         self._call: Callable[..., Any] = getattr(module, method)
 
-    def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        result = self._call(x, *args, **kwargs)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self._call(*args, **kwargs)
         if isinstance(result, Tensor) and not is_transformed(result):
             seen = result.detach()
-            self.results.append((x, seen))
+            self.results.append((next(iter((*args, *kwargs.values())), None), seen))
             self.numbers.append(seen.sum())
         return result
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ebmkit.engine.build import build
+from ebmkit.engine.build import build, unsound
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
 from tests.drawn import run
 
@@ -162,3 +162,21 @@ def test_a_component_learns_once_what_the_run_is_about_and_may_refuse_it(small, 
     (setting,) = diary()
     assert (setting.event, setting.space, len(setting.labels)) == ((2,), "real", 200)
     assert sum(parameter.numel() for parameter in setting.model.parameters()) == 33
+
+
+class Masked(torch.nn.Module):
+    """A network with a mask that is added, and infinite where nothing may pass."""
+
+    def __init__(self, entry: float) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+        self.register_buffer("mask", torch.tensor([0.0, entry]))
+
+
+def test_buffers_may_be_infinite_and_weights_may_not():
+    assert list(unsound(Masked(-torch.inf))) == []
+    assert list(unsound(Masked(torch.nan))) == ["mask"]
+    network = Masked(0.0)
+    with torch.no_grad():
+        network.layer.bias.fill_(torch.inf)
+    assert list(unsound(network)) == ["layer.bias"]

@@ -160,3 +160,18 @@ def test_an_objective_of_a_plugin_that_clamps_is_checked_too(tmp_path):
         session.run(load_spec(spec, plugins=[str(plugin)]), runs_dir=tmp_path / "runs")
     assert caught.value.message.startswith("noise 'narrow.edge': the log density is not finite at step 1: -inf at ")
     assert "choose noise that covers all data" in caught.value.help
+
+
+class Named(UniformDensity):
+    """Its argument has the name that it has in `torch.distributions`."""
+
+    def log_prob(self, value: Any) -> Any:
+        return super().log_prob(value)
+
+
+def test_states_may_be_given_by_name():
+    density = Named(-torch.ones(2), torch.ones(2), (2,))
+    outputs = watched(Shift(), density)
+    with outputs:
+        assert density.log_prob(value=POINTS).shape == (8,)
+        assert len(numbers(outputs)) == 1
