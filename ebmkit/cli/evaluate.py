@@ -53,7 +53,7 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
         measured = Evaluation(view).measure(plan.spec.evaluate, at_least=least)
     if as_json:
         failed = [failure.plain() for failure in measured.failed]
-        found = {"results": measured.results, "failed": failed, "samples": chain_words(plan.spec)}
+        found = {"results": measured.results, "failed": failed, "sampling": chain_words(plan.spec)}
         echo_json({"folder": str(run), "step": view.step, **found}, indent=None)
     else:
         shown = {name: f"{value:.6g}" for name, value in measured.results.items()}

@@ -61,7 +61,7 @@ class Evaluation:
                 results |= self._measure(metric)
             except (EbmkitError, Mistakes) as error:
                 who = label_at(view.plan, ("evaluate", self._position(metric)))
-                failed.append(Failure(who, metric.results(), first_of(error)))
+                failed.append(Failure(who, _announced(metric), first_of(error)))
         view.results = results
         return Measured(results, failed)
 
@@ -90,3 +90,11 @@ class Evaluation:
 
     def _position(self, metric: Metric) -> int:
         return next(position for position, other in enumerate(self.metrics) if other is metric)
+
+
+def _announced(metric: Metric) -> tuple[str, ...]:
+    """The names of the values of a metric that failed; none if what failed is to say them."""
+    try:
+        return tuple(metric.results())
+    except Exception:
+        return ()

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from ebmkit.engine.build import build
+from ebmkit.engine.build import build, unsound
 from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
 from ebmkit.engine.folder import checkpoint
@@ -35,6 +35,7 @@ from ebmkit.engine.telling.progress import Progress, Silent
 from ebmkit.engine.telling.run_log import RunLog
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.errors.base import EbmkitError, Mistakes, first_of
+from ebmkit.errors.describe import describe_error
 from ebmkit.errors.running import ComponentFailed, Drifted, StorageFailed
 from ebmkit.language.packages import require_packages
 from ebmkit.language.plan import Plan
@@ -199,14 +200,13 @@ class Session:
 
     def _draw_what_remains(self, draw: Draw, error: Exception) -> None:
         """The report of a run that failed. No further error and no signal takes the place of the first error."""
-        known = first_of(error) if isinstance(error, EbmkitError | Mistakes) else ComponentFailed(repr(error))
+        known = first_of(error) if isinstance(error, EbmkitError | Mistakes) else ComponentFailed(describe_error(error))
         with suppress(Exception, Interrupted), self.signals.anywhere():
             self.record.fail(error)
-            weights = [*self.parts.evaluated.parameters(), *self.parts.evaluated.buffers()]
-            if all(bool(tensor.isfinite().all()) for tensor in weights):
-                self.view.refuse_samples(known)
-            else:
+            if any(unsound(self.parts.evaluated)):
                 self.view.refuse_weights(known)
+            else:
+                self.view.refuse_samples(known)
             self.history.flush()
             draw(self.view, self.record)
 
@@ -241,8 +241,7 @@ class Session:
                     _write_tensors(record.file("samples/samples.safetensors"), kept)
                 _write_tensors(record.file("samples/traces.safetensors"), view.traces)
                 self.run_log.judge(verdict(view), findings(view))
-        record.results, record.failed = measured
-        record.unmet = unmet(self.plan, measured)
+        record.conclude(measured, unmet(self.plan, measured))
         self.run_log.failures(record.failed)
         if record.results:
             self.history.record(self.state.step, record.results)

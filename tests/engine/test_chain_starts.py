@@ -48,7 +48,7 @@ def test_chains_begin_where_the_resolved_spec_says(objective, init, tmp_path):
         assert 7 < float(view.starts(64).std()) < 11
     words = f"langevin: 50 chains of {2 if init else 4} steps from {init or 'noise'}"
     assert f"sampler    {words}" in (record.folder / "log.txt").read_text()
-    assert json.loads((record.folder / "run.json").read_text())["samples"] == words
+    assert json.loads((record.folder / "run.json").read_text())["sampling"] == words
     assert f"use: {init or 'noise'}" in (record.folder / "resolved.yaml").read_text().split("\ninit:")[1][:40]
 
 

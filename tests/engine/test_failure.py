@@ -8,8 +8,9 @@ import pytest
 from safetensors.torch import load_file
 
 from ebmkit.engine.evaluation import Evaluation
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.record import Record, read_summary
 from ebmkit.engine.sampling import view_of
+from ebmkit.engine.session import Session
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.running import ComponentFailed, Diverged, StorageFailed
 from tests.drawn import resume, run
@@ -139,6 +140,56 @@ def test_resuming_such_a_run_measures_again_and_trains_no_more(small, plan_of, t
     assert (before.folder / "checkpoints/step-000020/mean.safetensors").read_bytes() == weights
     whole = run(plan_of(small), runs_dir=tmp_path / "whole")
     assert numbers(before.folder) == numbers(whole.folder)
+
+
+def test_what_was_measured_before_stands_until_it_is_measured_again(small, plan_of, tmp_path, monkeypatch):
+    small["evaluate"] = [{"use": "mmd", "samples": 50}, "faulty.moody"]
+    small["expect"] = [{"metric": "mmd", "above": 100}]
+    monkeypatch.setenv("FAULTY_MOOD", "bad")
+    folder = run(plan_of(small), runs_dir=tmp_path).folder
+    before = read_summary(folder)
+    with pytest.raises(KeyboardInterrupt), Record.reopen(folder, plan_of(small), []):
+        raise KeyboardInterrupt
+    after = read_summary(folder)
+    assert after["status"] == "interrupted"
+    assert [after[key] for key in ("results", "failed", "unmet")] == [
+        before[key] for key in ("results", "failed", "unmet")
+    ]
+    assert [len(after[key]) for key in ("results", "failed", "unmet")] == [2, 1, 1]
+
+
+class Unprintable(Exception):
+    """Raises another error wherever it is shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("the second error")
+
+    __str__ = __repr__
+
+
+def test_an_error_that_cannot_be_printed_is_still_the_first_error(small, plan_of, tmp_path, monkeypatch):
+    def fail(session: object) -> None:
+        raise Unprintable
+
+    monkeypatch.setattr(Session, "_train", fail)
+    with pytest.raises(Unprintable):
+        run(plan_of(small), runs_dir=tmp_path)
+    (folder,) = tmp_path.glob("*/*/")
+    assert "its message cannot be shown" in read_summary(folder)["error"]
+
+
+def test_a_metric_that_cannot_say_what_it_measures_is_a_failure_like_others(small, plan_of, monkeypatch):
+    small["evaluate"] = ["faulty.moody", {"use": "mmd", "samples": 50}]
+    plan = plan_of(small)
+    view = view_of(plan, None)
+
+    def results(metric: object) -> tuple[str, ...]:
+        raise RuntimeError("no names")
+
+    monkeypatch.setattr(type(plan.spec.evaluate[0]), "results", results)
+    measured = Evaluation(view).measure(plan.spec.evaluate)
+    assert set(measured.results) == {"mmd", "mmd_floor"}
+    assert [(failure.what, failure.results) for failure in measured.failed] == [("metric 'faulty.moody'", ())]
 
 
 def test_evaluation_of_a_model_collects_failures_too(plan):

@@ -161,7 +161,8 @@ def test_a_hook_that_raises_is_muted_and_named_with_its_plugin(small, tmp_path):
     plan = load_spec(small, plugins=[str(plugin)])
     record = run(plan, runs_dir=tmp_path)
     assert record.warnings == [
-        "plugin 'touchy': hook 'ebmkit_run_started' raised OSError: no; it is disabled for the rest of the run"
+        f"plugin 'touchy' ({plugin}): hook 'ebmkit_run_started' raised OSError: no; "
+        "it is disabled for the rest of the run"
     ]
     assert record.status == "finished"
 

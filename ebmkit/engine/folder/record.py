@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
-from ebmkit.engine.failure import Failure
+from ebmkit.engine.failure import Failure, Measured
 from ebmkit.engine.folder.run_format import FORMAT, refuse_other_format, summary_bytes
 from ebmkit.engine.telling.chain_words import chain_words
 from ebmkit.errors.base import EbmkitError
@@ -82,6 +82,8 @@ class Record:
         self.sessions: list[SessionRecord] = []
         #: The folder of the run whose chains this one continues.
         self.extends = ""
+        #: What the last session before this one measured, which stands until it is measured again.
+        self._before: dict[str, Any] | None = None
         self._began = datetime.now(UTC)
         self._clock = time.monotonic()  # the other clock may be set while the run lasts
         self._lock = RunLock(folder)
@@ -121,6 +123,7 @@ class Record:
             record.warnings = before["warnings"]
             record.extends = str(before.get("extends", ""))
             record.step = before["step"]
+            record._before = {key: before[key] for key in ("results", "failed", "unmet")}
             record._begin_session(drift)
         except BaseException:
             record._close()
@@ -158,6 +161,11 @@ class Record:
         make_folder(path.parent)
         return path
 
+    def conclude(self, measured: Measured, unmet: list[ExpectationUnmet]) -> None:
+        """The outcome of the final evaluation, and the claims that do not hold."""
+        self.results, self.failed = measured
+        self.unmet, self._before = unmet, None
+
     def save(self) -> None:
         """Write `run.json` with the current state."""
         session = self.sessions[-1]
@@ -167,6 +175,11 @@ class Record:
 
     def summary(self) -> dict[str, Any]:
         """The content of `run.json`."""
+        measured = {
+            "results": self.results,
+            "failed": [failure.plain() for failure in self.failed],
+            "unmet": [claim.message for claim in self.unmet],
+        }
         return {
             "format": FORMAT,
             "name": self.plan.spec.name,
@@ -177,10 +190,8 @@ class Record:
             "steps": self.plan.spec.steps,
             "started": self.sessions[0].started,
             "seconds": round(self.seconds, 3),
-            "samples": chain_words(self.plan.spec),
-            "results": self.results,
-            "failed": [failure.plain() for failure in self.failed],
-            "unmet": [claim.message for claim in self.unmet],
+            "sampling": chain_words(self.plan.spec),
+            **(self._before or measured),
             "warnings": self.warnings,
             **({"error": self.error} if self.error else {}),
             **({"extends": self.extends} if self.extends else {}),
