@@ -119,9 +119,10 @@ class Run:
         """All recorded numbers: lists of `(step, value)` pairs by name; of a run that failed, those up to its end."""
         require_torch(self.plan)
 
-        from ebmkit.engine.sampling import view_for_report
+        from ebmkit.engine.sampling import FAILED, view_for_report
 
-        view = view_for_report(self.plan, self.folder, self.summary, print)
+        failed = self.status in FAILED
+        view = view_for_report(self.plan, self.folder, self.summary, print) if failed else self.view
         return {name: list(points) for name, points in view.history.series.items()}
 
     @cached_property

@@ -10,6 +10,7 @@ import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
 from ebmkit.cli.output import echo, echo_json
+from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 
@@ -43,12 +44,14 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
 
     from ebmkit.engine.evaluation import Evaluation
     from ebmkit.engine.expectations import unmet
-    from ebmkit.engine.sampling import view_of
+    from ebmkit.engine.sampling import give_final_samples, view_of
     from ebmkit.engine.signals import Signals
     from ebmkit.engine.telling.chain_words import chain_words
 
     with Signals():
         view = view_of(plan, run, seed=seed, say=partial(echo, err=True))
+        if plan.spec.chains and seed is None:  # long chains are not run again
+            give_final_samples(view, run, read_summary(run))
         least = plan.spec.samples if view.can_sample else 0
         measured = Evaluation(view).measure(plan.spec.evaluate, at_least=least)
     if as_json:

@@ -31,6 +31,9 @@ from ebmkit.maths.process import level_and_signal
 from ebmkit.storage.columns import column_file, mapped
 from ebmkit.storage.reading import read_whole
 
+#: How a run ended that has no final samples, and perhaps no final weights.
+FAILED = ("diverged", "failed")
+
 
 def view_of(
     plan: Plan,
@@ -70,27 +73,43 @@ def view_of(
 def view_for_report(plan: Plan, run_folder: Path, summary: dict[str, Any], say: Callable[[str], None]) -> RunView:
     """A view with everything that the run kept. `summary` is the content of its `run.json`.
 
-    Of a run that diverged or failed these are the numbers up to its end. Trained weights are lost then, and an earlier
-    checkpoint would not belong to the numbers, so that panels that need weights or samples say why they are empty.
-    Samples that could not be drawn are not tried again.
+    Of a run that diverged or failed these are the numbers up to its end. If trained weights are lost, since an earlier
+    checkpoint would not belong to the numbers, panels that need weights or samples say why they are empty; otherwise
+    only those that need samples do. Samples that could not be drawn are not tried again.
     """
-    if summary["status"] not in ("diverged", "failed"):
-        view = view_of(plan, run_folder, say=say)
-        if view.step == summary["step"]:
-            give_kept_samples(view, run_folder)
-            view.results = summary["results"]
-        for failure in summary["failed"]:
-            if failure.get("what") == SAMPLES:
-                view.refuse_samples(Diverged(str(failure.get("reason"))))
-        return view
-    view = assemble(plan, build(plan), run_folder)
+    if summary["status"] in FAILED:
+        return _view_of_failed(plan, run_folder, summary, say)
+    view = view_of(plan, run_folder, say=say)
+    if give_final_samples(view, run_folder, summary):
+        view.results = summary["results"]
+    for failure in summary["failed"]:
+        if failure.get("what") == SAMPLES:
+            view.refuse_samples(Diverged(str(failure.get("reason"))))
+    return view
+
+
+def _view_of_failed(plan: Plan, run_folder: Path, summary: dict[str, Any], say: Callable[[str], None]) -> RunView:
     records = read_records(run_folder)
-    view.history.restore({"step": records[-1][0] if records else 0, "records": records, "collected": []})
+    last = records[-1][0] if records else plan.spec.steps  # without records, only final weights can be trusted
+    intact = last <= _last_checkpoint(plan, run_folder)
+    view = view_of(plan, run_folder, say=say) if intact else assemble(plan, build(plan), run_folder)
+    later = records[len(view.history.records) :]  # such as the results after training
+    step = view.step if intact else later[-1][0] if later else 0
+    view.history.restore({"step": step, "records": later, "collected": []})
     error = Diverged if summary["status"] == "diverged" else ComponentFailed
-    refuse = view.refuse_weights if plan.spec.stages else view.refuse_samples
+    refuse = view.refuse_samples if intact or not plan.spec.stages else view.refuse_weights
     refuse(error(str(summary.get("error", "the run failed"))))
     view.results = summary["results"]
     return view
+
+
+def _last_checkpoint(plan: Plan, run_folder: Path) -> int:
+    """The step of the last intact checkpoint of this experiment; -1 if there is none."""
+    try:
+        saved = checkpoint.latest(run_folder / "checkpoints", plan.hash, lambda line: None)
+    except StorageFailed:
+        return -1
+    return saved.step if saved else -1
 
 
 def denoise(view: RunView, noisy: Tensor, sigma: float, labels: Tensor | None = None) -> Tensor:
@@ -111,6 +130,14 @@ def denoise(view: RunView, noisy: Tensor, sigma: float, labels: Tensor | None = 
             help="check that the noisy states are in the units of the data",
         )
     return clean
+
+
+def give_final_samples(view: RunView, run_folder: Path, summary: dict[str, Any]) -> bool:
+    """Give the view the samples that the run kept, if they were drawn with its weights."""
+    if view.step != summary["step"]:
+        return False
+    give_kept_samples(view, run_folder)
+    return True
 
 
 def give_kept_samples(view: RunView, run_folder: Path) -> None:

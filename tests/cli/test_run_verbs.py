@@ -120,6 +120,21 @@ def test_evaluate_measures_again_and_anew(made):
     assert json.loads((finished / "run.json").read_text())["results"] == results
 
 
+def test_evaluate_does_not_run_long_chains_again(made, tmp_path, monkeypatch):
+    from ebmkit.engine.sample_drawing import SampleDrawing
+
+    sets = ["sampler=hmc", "chains={count: 2, warmup: 20}", "evaluate=[mmd, ess]"]
+    words = [word for change in sets for word in ("--set", change)]
+    ended = invoke("run", made[0] / "verbs.yaml", "--runs-dir", tmp_path, "--quiet", "--no-report", *words)
+    assert ended.exit_code == 0, ended.output
+    folder = ended.stdout.strip()
+    other = json.loads(invoke("evaluate", folder, "--json", "--seed", "0").stdout)["results"]
+    monkeypatch.setattr(SampleDrawing, "draw", lambda *_: pytest.fail("drawn again"))
+    again = invoke("evaluate", folder, "--json")
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["results"] == read_summary(Path(folder))["results"] != other
+
+
 #: A metric that raises at the end, and one that is not finite.
 METRICS = """
 from ebmkit.api import Metric, component
@@ -296,6 +311,15 @@ def test_a_run_is_three_lines_away_from_python(made):
     assert run.results["mmd"] == run.summary["results"]["mmd"]
     assert len(run.metrics["loss"]) == 12
     assert run.spec["train"]["steps"] == 12
+
+
+def test_the_numbers_of_a_run_are_read_once(made, monkeypatch):
+    from ebmkit.engine import sampling
+
+    run = ebmkit.open_run(made[1])
+    losses = run.metrics["loss"]
+    monkeypatch.setattr(sampling, "build", lambda plan: pytest.fail("built again"))
+    assert run.metrics["loss"] == losses
 
 
 def test_other_data_than_those_of_the_run_are_not_taken_for_them(tmp_path, monkeypatch):

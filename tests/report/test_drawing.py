@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 
 import pytest
 
 from ebmkit import load_spec
 from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.sampling import view_for_report
-from ebmkit.errors.running import Diverged
+from ebmkit.errors.running import ComponentFailed, Diverged, StorageFailed
 from ebmkit.report.page import write_report
 from ebmkit.report.summary import draw_summary
 from tests.drawn import run
@@ -56,6 +57,42 @@ def test_its_report_can_be_written_again_with_the_same_curves(diverged):
     text = without_tags(write_report(view, summary, (folder / "lock.yaml").read_text()))
     assert f"Not drawn: {error.message}" in text
     assert "Panel '" not in text
+
+
+#: Takes the place of the file that keeps the samples, so that they cannot be stored.
+OBSTACLE = """
+from ebmkit.api import Metric, component
+
+@component("obstacle")
+class Obstacle(Metric):
+    \"\"\"In the way.\"\"\"
+
+    def results(self):
+        return ("obstacle",)
+
+    def measure(self, view):
+        (view.folder / "samples/samples.safetensors/x").mkdir(parents=True)
+        return {"obstacle": 1.0}
+"""
+
+
+def test_a_run_that_fails_after_training_still_has_its_weights(tmp_path):
+    (tmp_path / "odd.py").write_text(OBSTACLE)
+    spec = {**SPEC, "objective": "nce", "train": {"steps": 6, "batch_size": 32}, "evaluate": ["odd.obstacle"]}
+    plan = load_spec(spec, plugins=tmp_path / "odd.py")
+    with pytest.raises(StorageFailed) as caught:
+        run(plan, runs_dir=tmp_path / "runs")
+    (folder,) = (tmp_path / "runs").glob("*/*/")
+    summary = read_summary(folder)
+    assert summary["status"] == "failed"
+    view = view_for_report(plan, folder, summary, print)
+    assert view.energy(view.data("test")).isfinite().all()
+    assert [step for step, _ in view.series["loss"]] == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(ComponentFailed, match=re.escape(caught.value.message)):
+        view.samples(5)
+    shutil.rmtree(folder / "checkpoints")
+    with pytest.raises(ComponentFailed, match=re.escape(caught.value.message)):
+        view_for_report(plan, folder, summary, print).energy(view.data("test"))
 
 
 def test_a_run_that_fails_in_its_first_step_has_both_too(tmp_path):
