@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ebmkit.contracts.kinds import Metric
 from ebmkit.engine.failure import SAMPLES, Failure, Measured
@@ -16,10 +16,10 @@ from ebmkit.storage.export import write_samples
 
 
 class Evaluation:
-    """Carries out `evaluate:` and `samples_every:`."""
+    """Carries out `evaluate:` and `samples_every:`. `warn` receives what went wrong without stopping the run."""
 
-    def __init__(self, view: RunView) -> None:
-        self.view = view
+    def __init__(self, view: RunView, warn: Callable[[str], None] = lambda line: None) -> None:
+        self.view, self.warn = view, warn
         self.metrics = view.plan.spec.evaluate
         self._last = view.plan.spec.steps
         train = view.data("train")
@@ -32,10 +32,13 @@ class Evaluation:
         return due and step != self._last
 
     def look(self, step: int) -> dict[str, float]:
-        """Measure the metrics that are due, and keep samples if those are. The first failure is raised."""
+        """Measure the metrics that are due, and keep samples if those are. The first failure of a metric is raised."""
         due = [metric for metric in self.metrics if metric.every and step % metric.every == 0]
         few = self.previews.samples if step in self.previews.steps else 0
         results, failed = self.measure(due, at_least=few)
+        if self.view.no_samples and not self.samples_of(due):  # training needs no previews
+            self.warn(f"step {step}: the samples for the report could not be drawn: {self.view.no_samples.message}")
+            self.view.no_samples, failed, few = None, [], 0
         for failure in failed:
             raise failure.error
         if few and self.view.folder:
@@ -77,7 +80,7 @@ class Evaluation:
         who = label_at(plan, ("evaluate", index))
         # Named after the metric, not its position: other metrics and earlier evaluations do not change its numbers.
         path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
-        most, when = max(plan.spec.samples, metric.traits().samples), f" after {view.step} training steps"
+        most, when = max(plan.spec.samples, metric.traits().samples), view.moment
         site = ErrorSite(plan, ("evaluate", index), lambda: when)
         with site, view.drawing_from(path), view.at_most(most):
             values = {name: float(value) for name, value in metric.measure(view).items()}

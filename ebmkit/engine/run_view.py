@@ -107,6 +107,11 @@ class RunView:
         return self.history.step
 
     @property
+    def moment(self) -> str:
+        """When something happened, for messages; empty in a spec without training."""
+        return f" after {self.step} training steps" if self.plan.spec.stages else ""
+
+    @property
     def series(self) -> dict[str, list[tuple[int, float]]]:
         """All recorded numbers: lists of (step, value) by name."""
         return self.history.series

@@ -81,7 +81,7 @@ class SampleDrawing:
             raise ValueError("the spec has no sampler, so there are no samples")
         path = self.plan.spec.chain_sampler_path
         self.steps_done = 0
-        when = f", after {step} training steps"
+        when = f", after {step} training steps" if self.plan.spec.stages else ""
         with ErrorSite(self.plan, path, lambda: when):
             drawn = (
                 self._long(sampler, n, step, condition, on_disk) if chains else self._ends(sampler, n, step, condition)

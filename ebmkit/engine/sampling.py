@@ -62,7 +62,7 @@ def view_of(
             raise Drifted(f"the data are not those of {run_folder}: " + "; ".join(differing))
         saved = checkpoint.latest(run_folder / "checkpoints", experiment or plan.hash, say)
         if saved is None:
-            raise StorageFailed(f"{run_folder}: the run has no checkpoint yet")
+            raise StorageFailed(f"{run_folder}: the run has no checkpoint")
         restore_weights(parts, saved)
         with fitting(saved):
             view.history.restore(saved.values["history"])
@@ -145,6 +145,10 @@ def give_kept_samples(view: RunView, run_folder: Path) -> None:
     long = view.plan.spec.chains
     traces, kept = (run_folder / f"samples/{name}.safetensors" for name in ("traces", "samples"))
     if not traces.is_file():
+        if long:  # to run them again from the beginning would take as long as the run, and leave nothing
+            view.refuse_samples(
+                StorageFailed(f"{run_folder}: its chains are not complete; 'ebmkit resume {run_folder}' continues them")
+            )
         return
     try:
         if long and (run_folder / CHAINS / TUNING).is_file():

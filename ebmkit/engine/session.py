@@ -95,6 +95,8 @@ def resume(
         # If drift is allowed, the checkpoints may belong to the original experiment.
         experiment = None if differing else plan.hash
         with signals.between_steps(), Record.reopen(folder, plan, differing) as record:
+            if draw is None:
+                record.discard_pages()
             for difference in differing:
                 record.warnings.append(f"differs from the start of the run (allowed by --allow-drift): {difference}")
                 _tell(record, progress, f"warning: {record.warnings[-1]}")
@@ -149,7 +151,7 @@ class Session:
             for step, values in self.history.records:
                 self.health.look(step, values)
         record.step = self.state.step
-        self.evaluation = Evaluation(self.view)
+        self.evaluation = Evaluation(self.view, self.run_log.warn)
         self.hooks = Hooks(plan, self.run_log.warn)
         #: Of the long chains that draw the final samples, if the spec has any.
         self.chains = self._chain_checkpoints(source) if plan.spec.chains else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ebmkit.contracts.panel import Panel
@@ -12,6 +13,10 @@ from ebmkit.report.style import BAD, tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy import ndarray
+
+
+#: Letters and lines of the size in which errors are written, per inch.
+LETTERS, LINES = 15, 7
 
 
 class Tile(NamedTuple):
@@ -49,8 +54,9 @@ def error_tile(panel: Panel, error: BaseException, place: Place) -> Tile:
 
     figure = Figure(facecolor="none")
     axes = figure.add_subplot()
-    said = _literally(problem(panel, error, "\n"))
-    axes.text(0.5, 0.5, said, ha="center", va="center", color=BAD, fontsize=8, wrap=True)
+    width, height = int(place.width * LETTERS), int(place.height * LINES)
+    said = textwrap.fill(problem(panel, error, " "), width, max_lines=max(1, height), placeholder=" ...")
+    axes.text(0.5, 0.5, _literally(said), ha="center", va="center", color=BAD, fontsize=8)
     axes.set(xticks=[], yticks=[])
     return tile(figure, axes, _literally(panel.title), place)
 

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from ebmkit import load_spec
+from ebmkit import load_spec, open_run
 from ebmkit.cli import group
 from ebmkit.engine.session import run
+from ebmkit.engine.signals import Interrupted
+from ebmkit.engine.telling.progress import Silent
+from ebmkit.errors.running import StorageFailed
 from tests.faults.remains import different, remains
 from tests.faults.test_long_chains import CHAINS, TRAINED, flip, sampler_plan
 
 #: What names the number of samples, or its hash.
 NAMING = {"spec.yaml", "resolved.yaml", "run.json"}
+
+
+class InterruptsSampling(Silent):
+    """Ctrl-C as soon as the chains begin."""
+
+    def follow(self, what, steps, position):
+        if what == "sampling":
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def more(folder: Path, n: int, runs: Path, *words: str, status: int = 0):
@@ -145,3 +158,29 @@ def test_what_is_refused(tmp_path):
     refused = CliRunner().invoke(group, ["sample", "sampling", "--more", "5"])
     assert "--more continues the chains of a run, but sampling is a spec" in refused.stderr
     assert not (tmp_path / "no").exists()
+
+
+def test_incomplete_chains_are_not_run_again_to_be_shown(tmp_path):
+    """A report or an export would take as long as the run, and keep nothing of it."""
+    with pytest.raises(Interrupted):
+        run(load_spec({**CHAINS, "sampler": "hmc"}), runs_dir=tmp_path, progress=InterruptsSampling())
+    (folder,) = tmp_path.glob("*/*/")
+    with pytest.raises(StorageFailed, match=r"chains are not complete; 'ebmkit resume .*' continues them"):
+        _ = open_run(folder).samples
+    words = ["sample", str(folder), "--out", str(tmp_path / "draws.npy")]
+    assert "chains are not complete" in CliRunner().invoke(group, words).output
+    ended = CliRunner().invoke(group, ["report", str(folder)])
+    assert ended.exit_code == 0
+    assert "chains are not complete" in (folder / "report.html").read_text(encoding="utf-8")
+    assert len(open_run(folder).sample(8)) == 8  # new ones
+
+
+def test_a_report_of_an_earlier_session_does_not_stay(tmp_path):
+    with pytest.raises(Interrupted):
+        run(load_spec({**CHAINS, "sampler": "hmc"}), runs_dir=tmp_path, progress=InterruptsSampling())
+    (folder,) = tmp_path.glob("*/*/")
+    CliRunner().invoke(group, ["report", str(folder)])
+    assert (folder / "report.html").is_file()
+    assert CliRunner().invoke(group, ["resume", str(folder), "--no-report"]).exit_code == 0
+    assert not (folder / "report.html").exists()
+    assert not (folder / "plots/summary.png").exists()

@@ -248,3 +248,12 @@ def test_a_signal_during_the_report_of_a_failed_run_does_not_hide_the_error(smal
         session.run(plan_of(small), runs_dir=tmp_path, draw=draw)
     assert began
     assert read_summary(next(tmp_path.glob("*/*/")))["status"] == "failed"
+
+
+def test_previews_that_cannot_be_drawn_do_not_stop_the_training(small, plan_of, tmp_path):
+    spec = {**small, "sampler": {"use": "langevin", "steps": 20, "step_size": 1e30}, "samples_every": 4}
+    record = run(plan_of(spec), runs_dir=tmp_path)
+    assert record.step == 20
+    assert [failure.what for failure in record.failed] == ["samples"]
+    warned = [line for line in record.warnings if "the samples for the report could not be drawn" in line]
+    assert [line.partition(":")[0] for line in warned] == ["step 4", "step 8", "step 12", "step 16"]

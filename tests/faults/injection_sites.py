@@ -786,7 +786,7 @@ def metrics_without_training() -> list[Site]:
             f"{plant.value} in {use}",
             plant,
             f"metric '{use}'",
-            "after 0 training steps",
+            "",
             {**spec, "evaluate": [{"use": use}]},
         )
         for use, plant, spec in uses

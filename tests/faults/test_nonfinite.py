@@ -279,13 +279,6 @@ SITES = [
         final=True,
     ),
     Site(
-        "samples on the way",
-        {"sampler": {"use": "poison.walk", "call": 2}, "samples_every": 4},
-        f"{WALK} 1 of 20 samples are not finite, after 8 training steps",
-        "poison.walk",
-        6,
-    ),
-    Site(
         "energies on the way to samples",
         {"sampler": {"use": "poison.walk", "where": "energy", "call": 1, "at": 3}},
         f"{WALK} the mean energy of the chains is nan at their step 3, after 12 training steps",

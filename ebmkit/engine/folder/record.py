@@ -145,6 +145,12 @@ class Record:
         """The report."""
         return self.folder / "report.html"
 
+    def discard_pages(self) -> None:
+        """Delete the report and its picture, which an earlier session wrote and which would contradict this one."""
+        for path in (self.report, self.picture):
+            with storing(path):
+                path.unlink(missing_ok=True)
+
     @property
     def mistakes(self) -> list[EbmkitError]:
         """The errors of a run that ended: what failed in its evaluation, and the claims that do not hold."""
