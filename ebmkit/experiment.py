@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import check_folder
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.engine.world import require_one_process
 from ebmkit.errors.running import EnvironmentLacks

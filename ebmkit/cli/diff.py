@@ -10,7 +10,7 @@ import click
 
 from ebmkit.cli.common import error_options, run_argument
 from ebmkit.cli.output import echo_json
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.errors.running import StorageFailed
 from ebmkit.language.diff import differences
 from ebmkit.storage.atomic import storing

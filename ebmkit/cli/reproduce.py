@@ -9,7 +9,7 @@ import click
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument, watch_options
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.output import echo
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.running import NotReproduced
 

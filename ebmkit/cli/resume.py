@@ -17,7 +17,7 @@ from ebmkit.cli.common import (
 )
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.output import echo
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 

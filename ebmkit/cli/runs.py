@@ -13,8 +13,8 @@ import click
 from ebmkit.cli.common import error_options
 from ebmkit.cli.output import echo, echo_json
 from ebmkit.engine.folder.finding import find_runs
-from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import OtherFormat
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.run_lock import is_locked
 

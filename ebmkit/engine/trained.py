@@ -16,7 +16,7 @@ import torch
 from ebmkit.contracts.extractor import Trained
 from ebmkit.contracts.version import __version__
 from ebmkit.engine import session
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.process import settings_kept
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.running import Drifted, ExpectationUnmet, StorageFailed

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import ebmkit
 from ebmkit.cli import group
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -8,7 +8,8 @@ import pytest
 from safetensors.torch import load_file
 
 from ebmkit.engine.evaluation import Evaluation
-from ebmkit.engine.folder.record import Record, read_summary
+from ebmkit.engine.folder.record import Record
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.sampling import view_of
 from ebmkit.engine.session import Session
 from ebmkit.errors.base import Mistakes

@@ -21,7 +21,7 @@ from safetensors.torch import save as save_tensors
 from ebmkit import load_spec
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.checkpoint import MANIFEST, Saved
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors import Mistakes

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 from ebmkit import load_spec
 from ebmkit.cli import group
-from ebmkit.engine.folder.record import Record, read_summary
+from ebmkit.engine.folder.record import Record
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.limit import Limit
 from ebmkit.errors.running import Drifted, StorageFailed
 from tests.drawn import resume, run

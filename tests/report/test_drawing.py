@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from ebmkit import load_spec
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.sampling import view_for_report
 from ebmkit.errors.running import ComponentFailed, Diverged, StorageFailed
 from ebmkit.report.page import write_report

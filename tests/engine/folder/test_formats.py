@@ -10,8 +10,8 @@ import ebmkit
 from ebmkit import load_spec
 from ebmkit.cli import group
 from ebmkit.engine import session
-from ebmkit.engine.folder.record import read_summary
 from ebmkit.engine.folder.run_format import FORMAT, OtherFormat
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.running import StorageFailed
 

@@ -12,7 +12,7 @@ from ebmkit import load_spec
 from ebmkit.cli import group
 from ebmkit.engine import session
 from ebmkit.engine.folder import record
-from ebmkit.engine.folder.record import read_summary
+from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.errors.running import StorageFailed
 
 SPEC = {"ebmkit": 1, "model": "gaussian", "sampler": {"use": "langevin", "steps": 1}, "samples": 10}
