@@ -83,9 +83,9 @@ class Disk:
     _rename = _replace
 
     def _opened(self, file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
-        if mode != "wb":
+        if mode not in ("wb", "xb"):
             return self._open(file, mode, *arguments, **options)
-        raw = Slow(os.devnull if self.dead else file, "wb")
+        raw = Slow(os.devnull, "wb") if self.dead else Slow(file, mode)
         raw.disk = self
         self._unsynced.add(os.fstat(raw.fileno()).st_ino)
         if not self.dead:

@@ -111,7 +111,7 @@ RUN_FAULTS = {
     "an event of words": RunFault("Data", "def event(self): return ('a', 'b')", "positive integers", "spec"),
     "an event that raises": RunFault("Data", "def event(self): raise Unprintable", RAISED, "spec"),
     "an event of a model": RunFault("Model", "def event(self): return (2.0,)", "positive integers", "spec"),
-    "files that raise": RunFault("Data", "def files(self): raise Unprintable", RAISED),
+    "files that raise": RunFault("Data", "def files(self): raise Unprintable", RAISED, "spec"),
     "an inner sampler that raises": RunFault("Sampler", "def inner(self): raise Unprintable", RAISED, "spec"),
     # Found by `run`
     "prepare raises": RunFault("Metric", "def prepare(self, setting): raise Unprintable", RAISED),

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,14 @@ STATUSES = {0, 2, 3, 4, 5, 6}
 def _without_pictures(monkeypatch: pytest.MonkeyPatch, one_thread: None) -> None:
     """They take longer than everything else, and a panel that fails is shown as failed."""
     monkeypatch.setattr("ebmkit.report.summary.draw_summary", lambda *arguments: b"a picture")
-    monkeypatch.setattr("ebmkit.report.page.offered_panels", lambda view: [])
+    monkeypatch.setattr("ebmkit.report.drawn.offered_panels", lambda view: [])
+
+
+@pytest.fixture(autouse=True)
+def _removed(tmp_path: Path) -> Iterator[None]:
+    """Folders may be nested too deeply for Python, and so for pytest, to delete."""
+    yield
+    subprocess.run(["rm", "-rf", str(tmp_path)], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,7 @@ class RBM(Model):
 
 class Units(NamedTuple):
     x: Any
+    energy: Any
 
 
 @component("block_gibbs")
@@ -63,12 +64,12 @@ class BlockGibbs(Sampler):
     steps: Annotated[int, Ge(1)] = 10
 
     def init(self, energy, x, rng):
-        return Units(x)
+        return Units(x, energy(x))
 
     def step(self, energy, state, rng):
-        layers, before = energy.ask(Layers), energy(state.x)
+        layers, before = energy.ask(Layers), state.energy
         proposal = layers.redraw(state.x, rng)
-        change = before - layers.free_energy(state.x) - energy(proposal) + layers.free_energy(proposal)
-        taken = (torch.empty_like(before).uniform_(generator=rng) < change.exp()).view(-1, *[1] * (state.x.dim() - 1))
-        info = StepInfo(energy=before, acceptance=change.exp().clamp(max=1))
-        return Units(torch.where(taken, proposal, state.x)), info
+        change = before - layers.free_energy(state.x) - (proposed := energy(proposal)) + layers.free_energy(proposal)
+        taken = torch.empty_like(before).uniform_(generator=rng) < change.exp()
+        x = torch.where(taken.view(-1, *[1] * (state.x.dim() - 1)), proposal, state.x)
+        return Units(x, torch.where(taken, proposed, before)), StepInfo(before, acceptance=change.exp().clamp(max=1))

@@ -114,7 +114,11 @@ def test_an_ability_that_ignores_the_temperature_is_seen_by_that(monkeypatch):
     module, states, cold = machine()
     ignoring = Layers.ability_info._replace(heated=lambda original, temperature: original)
     monkeypatch.setattr(Layers, "ability_info", ignoring)
-    monkeypatch.setattr(BlockGibbs, "step", lambda self, energy, state, rng: (Units(redrawn(energy, state, rng)), None))
+
+    def step(self, energy, state, rng):
+        return Units(redrawn(energy, state, rng), state.energy), None
+
+    monkeypatch.setattr(BlockGibbs, "step", step)
     found = hot_frequencies(module, 4.0, 1)
     with torch.no_grad():
         assert chi_square(found, (-module(states) / 4).softmax(0)) < 1e-6
