@@ -128,9 +128,9 @@ def test_a_metric_during_training_that_is_not_finite_stops_the_run(small, plan_o
     assert status(tmp_path)["status"] == "diverged"
 
 
-def test_samples_during_training_that_run_away_are_named(small, plan_of, tmp_path):
+def test_samples_for_metrics_that_run_away_during_training_are_named(small, plan_of, tmp_path):
     small["sampler"] = {"use": "langevin", "steps": 200, "step_size": 1e6}
-    small["samples_every"] = 2
+    small["evaluate"] = [{"use": "sliced_wasserstein", "samples": 50, "every": 2}]
     with pytest.raises(Diverged, match="sampler 'langevin': 50 of 50 samples are not finite") as caught:
         run(plan_of(small), runs_dir=tmp_path)
     assert "langevin" in caught.value.place.source.line(caught.value.place.line)

@@ -9,6 +9,7 @@ from annotated_types import Ge, MinLen
 
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
 
@@ -59,7 +60,8 @@ class Moments(Metric):
         return tuple(f"{word}(x{k})" for k in self.coordinates for word in ("mean", "std"))
 
     def measure(self, view: View) -> dict[str, float]:
-        x = view.samples(self.samples).flatten(1)[:, list(self.coordinates)].cpu().double()
+        states = view.samples(self.samples).flatten(1)
+        x = torch.stack([states[:, k] for k in self.coordinates], 1).cpu().double()
         found: dict[str, float] = {}
         for k, mean, std in zip(self.coordinates, x.mean(0).tolist(), x.std(0).tolist(), strict=True):
             found |= {f"mean(x{k})": mean, f"std(x{k})": std}

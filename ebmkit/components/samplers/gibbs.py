@@ -69,9 +69,9 @@ class Gibbs(Sampler):
         units = x.view(len(x), -1)  # shares the memory of x
         for sites in self._sweep(model, units, rng):
             p = torch.sigmoid(model.log_odds(x, sites) / self.temperature)
-            # One if a uniform number is below p, else zero; unlike a comparison it stays NaN if p is.
-            is_high = (p - torch.empty_like(p).uniform_(generator=rng)).ceil_()
-            units.index_copy_(1, sites, low + (high - low) * is_high.to(x.dtype))
+            is_high = (torch.empty_like(p).uniform_(generator=rng) < p).to(x.dtype)
+            is_high = torch.where(p.isnan(), p.to(x.dtype), is_high)  # a comparison would hide it
+            units.index_copy_(1, sites, low + (high - low) * is_high)
         return GibbsState(x), StepInfo(energy=height)
 
     def _sweep(self, model: Conditionals, units: Tensor, rng: Generator) -> Iterable[Tensor]:

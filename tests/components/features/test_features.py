@@ -59,7 +59,7 @@ def quick(whole, monkeypatch):
         trainings.append(Path(runs_dir))
         folder = Path(runs_dir) / "digits-cnn" / "now"
         shutil.copytree(only(whole / "ebmkit" / "features"), folder)
-        return SimpleNamespace(folder=folder, unmet=[])
+        return SimpleNamespace(folder=folder, failed=(), unmet=[])
 
     monkeypatch.setattr(session, "run", run)
     return trainings
@@ -311,7 +311,7 @@ def test_a_process_without_a_home(cache, quick, monkeypatch):
 
 def test_features_that_did_not_come_out_well_are_not_used(cache, monkeypatch):
     shutil.rmtree(only(cache))
-    poor = SimpleNamespace(folder=None, unmet=[ExpectationUnmet("accuracy is 0.5, expected above 0.97")])
+    poor = SimpleNamespace(folder=None, failed=(), unmet=[ExpectationUnmet("accuracy is 0.5, expected above 0.97")])
     monkeypatch.setattr(session, "run", lambda plan, runs_dir: poor)
     with pytest.raises(ExpectationUnmet, match=r"'digits-cnn', trained here: accuracy is 0\.5"):
         trained.trained(SPEC)

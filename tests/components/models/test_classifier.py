@@ -161,7 +161,7 @@ def test_what_is_no_number_has_no_rank(lost):
 
 def test_logits_that_are_no_numbers_are_no_guess():
     points = torch.tensor([[0.0, 1.0], [float("nan"), 0.0]])
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(FloatingPointError, match="not finite"):
         Accuracy().measure(view_of(points, torch.tensor([1, 0]), points, torch.tensor([1, 0])))
 
 
