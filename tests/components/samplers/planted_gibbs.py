@@ -43,8 +43,8 @@ BUGS = [
         "upside down",
         "gibbs",
         "components/samplers/gibbs.py",
-        "low + (high - low) * is_high.to(x.dtype)",
-        "high - (high - low) * is_high.to(x.dtype)",
+        "low + (high - low) * is_high",
+        "high - (high - low) * is_high",
     ),
     Planted(
         "temperature forgotten",
