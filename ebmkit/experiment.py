@@ -112,7 +112,7 @@ class Run:
         With a noise schedule it also takes a level, and labels if it was trained with some: `run.model(x, level,
         labels)`. A score network then returns scores, `(B, *event)`.
         """
-        return self.view.parts.evaluated.eval()
+        return self.view.module.eval()
 
     @property
     def metrics(self) -> dict[str, list[tuple[int, float]]]:

@@ -11,6 +11,7 @@ from ebmkit.contracts.extractor import Trained
 from ebmkit.contracts.traits import ModelTraits
 from ebmkit.contracts.view import View, ViewedSpec
 from ebmkit.engine.trained import trained
+from ebmkit.maths.units import Units
 
 #: What every view has.
 PROMISED = {*dir(View), *View.__annotations__}
@@ -44,6 +45,7 @@ class FakeView:
         self._labels = {"test": labels, "train": train_labels}
         self.rng = torch.Generator().manual_seed(seed)
         self.device, self.schedule = torch.device("cpu"), None
+        self.units, self.scaled = Units(), self
         if test is not None:
             self.event = tuple(test.shape[1:])
         vars(self).update(known)

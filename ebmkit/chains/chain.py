@@ -10,6 +10,7 @@ from torch import Generator, Tensor, nn
 
 from ebmkit.chains.compiled import BLOCK, NOISE, CompiledEnergy, Splits
 from ebmkit.chains.energy import Energy, frozen
+from ebmkit.chains.warmup import WarmUp
 from ebmkit.contracts.built import WrongBuild
 from ebmkit.contracts.kinds import Sampler, State, StepInfo
 
@@ -36,11 +37,13 @@ def run_chain(
     traces: bool = False,
     on_step: Callable[[], None] | None = None,
     project: Callable[[Any, Generator], Any] | None = None,
+    warmup: int = 0,
 ) -> Chain:
     """Run `sampler.steps` steps from `x`, without host synchronisation and without gradients of parameters.
 
     `on_step` is called after every step; it may raise to stop the chain. `project` maps a state to one whose known
-    parts are set; it is applied before the first step and after each step.
+    parts are set; it is applied before the first step and after each step. The first `warmup` of the steps tune the
+    sampler.
     """
     seen: list[dict[str, Tensor]] = []
     energies: list[Tensor] = []
@@ -50,8 +53,9 @@ def run_chain(
         state = sampler.init(energy, x.detach(), rng)
         if project:
             state = project(state, rng)
+        tuning = WarmUp(sampler, state, warmup) if warmup else None
         for after, infos in iterate_chain(
-            sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, project=project
+            sampler, energy, state, rng, sampler.steps, traced=traces, on_step=on_step, project=project, tuning=tuning
         ):
             state, info = after, infos[-1]
             energies += [info.energy for info in infos if info.energy is not None]
@@ -73,8 +77,9 @@ def iterate_chain(
     traced: bool = False,
     on_step: Callable[[], None] | None = None,
     project: Callable[[Any, Generator], Any] | None = None,
+    tuning: WarmUp | None = None,
 ) -> Iterator[tuple[State, list[StepInfo]]]:
-    """Run this many steps; yield the state after each of them and its information.
+    """Run this many steps; yield the state after each of them and its information. The first ones may be a warm-up.
 
     On a compiled network, samplers that support it advance by blocks of steps, and unless `traced` only the information
     of the last step of a block is available. Results, up to rounding, and the use of `rng` are the same.
@@ -90,9 +95,11 @@ def iterate_chain(
             yield state, infos
         return
     start = state.x
-    for _ in range(steps):
+    for number in range(1, steps + 1):
         state, info = sampler.step(energy, state, rng)
         _check_alike(state.x, start)
+        if tuning and number <= tuning.steps:
+            state = tuning.adapt(number, state, info)
         if project:
             state = project(state, rng)
         if on_step:

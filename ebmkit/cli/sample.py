@@ -66,7 +66,12 @@ if TYPE_CHECKING:
     metavar="FILE.npz",
     help="With --out and --sigma: denoise the states 'x' of the file instead of drawing samples.",
 )
-@click.option("--sigma", type=float, metavar="S", help="With --denoise: standard deviation of the noise.")
+@click.option(
+    "--sigma",
+    type=float,
+    metavar="S",
+    help="With --denoise: standard deviation of the noise, in those of the data if these are scaled.",
+)
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @runs_dir_option
 @report_option

@@ -116,6 +116,11 @@ def check_fit(folder: Path | None, target: str, plan: Plan, asked: Asked, out: P
             f"--inpaint needs a sampler that goes once from noise to samples, as 'annealed_langevin' and 'reverse_sde' "
             f"do, but {with_it}"
         )
+    if asked.inpaint and plan.spec.scale == "whiten":
+        raise click.UsageError(
+            f"--inpaint needs columns that are scaled one by one, but {target} has 'scale: whiten': train it with "
+            "'scale: standardize'"
+        )
     if asked.denoise and (model.traits().space != "real" or not model.traits().offers & {"gradient", "score"}):
         raise click.UsageError(f"--denoise needs a score, but model '{model.component_name}' of {target} has none")
 

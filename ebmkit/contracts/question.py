@@ -25,6 +25,8 @@ class Question:
     sampler: Sampler | None = None
     #: The number of long chains; None without `chains:`.
     chains: int | None = None
+    #: The space in which the network works; `none` is that of the data.
+    scale: str = "none"
 
     @property
     def train_points(self) -> int | None:

@@ -24,6 +24,8 @@ class DataTraits(NamedTuple):
     #: Whether `log_prob` gives the exact density of the points.
     known: bool
     variation: Variation = "full"
+    #: Whether the points are near unit scale by construction, so that `scale: auto` leaves them in their units.
+    unit_scale: bool = False
 
 
 class ModelTraits(NamedTuple):
@@ -40,6 +42,8 @@ class ModelTraits(NamedTuple):
     classes: int | None = None
     #: Whether second derivatives of the energy in x are informative; they are not between the kinks of `relu`.
     smooth: bool = True
+    #: Whether parameters of the spec are in the units of states, such as a mean. A network has none.
+    own_units: bool = False
 
     @property
     def conditioning(self) -> Conditioning:
@@ -91,6 +95,8 @@ class NoiseTraits(NamedTuple):
 
     offers: frozenset[str]
     spaces: frozenset[Space]
+    #: Whether parameters of the spec are in the units of states, such as a mean that is not fitted.
+    own_units: bool = False
 
 
 class MetricTraits(NamedTuple):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ebmkit.contracts.draws import Draws
     from ebmkit.contracts.extractor import Trained
+    from ebmkit.contracts.units import DataUnits
 
 
 class ViewedSpec(Protocol):
@@ -56,6 +57,10 @@ class View(Protocol):
     def folder(self) -> Path | None: ...  # of the run, if it has one
     @property
     def series(self) -> Mapping[str, Sequence[tuple[int, float]]]: ...  # all recorded numbers: (step, value) by name
+    @property
+    def units(self) -> DataUnits: ...  # those of points, samples, energies and scores of this view
+    @property
+    def scaled(self) -> View: ...  # the same run as its network sees it, in the space of `scale`
     @property
     def module(self) -> nn.Module: ...  # the model, with the weights used for sampling and metrics
     @property

@@ -11,13 +11,14 @@ from ebmkit.chains.compiled import compile_energy
 from ebmkit.chains.private_torch import without_compiler
 from ebmkit.components.noise.nets.snapshot import SnapshotDensity
 from ebmkit.contracts.built import builder_of, check_type
+from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.contracts.setting import Setting
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.ema import RunningMean
 from ebmkit.engine.parts import Parts, weight_scale
-from ebmkit.engine.points import check_files, load
+from ebmkit.engine.points import check_files, load, scaled, units_of
 from ebmkit.engine.process import find_device, fitting_precision, insist_on_determinism, seeded, set_threads
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
@@ -41,8 +42,10 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     model = _model(plan, streams, device, dtype)
     threads = set_threads(plan, model)
     starts = _starts(plan, streams, device, dtype)
-    train = load(plan, "train", streams, dtype, stand_in=stand_in)
-    test = load(plan, "test", streams, dtype, stand_in=stand_in)
+    splits: tuple[Split, Split] = ("train", "test")
+    given = [load(plan, split, streams, dtype, stand_in=stand_in) for split in splits]
+    units = units_of(plan, given[0])
+    train, test = (scaled(plan, units, points, dtype) for points in given)
     setting = Setting(plan.event, spec.model.traits().space, model, streams.generator("prepare"), *train, test.y)
     _prepare(plan, setting, starts)
 
@@ -54,12 +57,14 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
         with ErrorSite(plan, ("train",)):
             mean = RunningMean(model) if any(stage.ema for stage in spec.stages) else None
     with ErrorSite(plan, ("data",)):
-        train, test = train.on(device), test.on(device)
+        train, test, units = train.on(device), test.on(device), units.to(device)
     _check_finite(plan, model, extras)
     if spec.compile:
         _compile(model, mean, extras)
     points = (train.x, test.x, train.y, test.y)
-    return Parts(device, dtype, threads, model, starts, *points, extras, optimizers, mean, weight_scale(model))
+    raw = [None if units.are_those_of_the_data or points.x is None else points.x.double() for points in given]
+    state = (extras, optimizers, mean, weight_scale(model))
+    return Parts(device, dtype, threads, model, starts, *points, *state, units, *raw)
 
 
 # Built on the CPU in float32, then moved: the initial weights depend neither on the device nor on the precision.

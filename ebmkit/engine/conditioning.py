@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ebmkit.contracts.kinds import Event, Schedule
 from ebmkit.language.labels import label_refusal
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import signal_and_noise
+from ebmkit.maths.units import Units
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,17 @@ class Condition:
     known: Tensor | None = None
     mask: Tensor | None = None
     labels: Tensor | None = None
+
+    def within(self, units: Units, dtype: torch.dtype) -> Condition:
+        """The same condition on states in the space of `scale`."""
+        if self.known is None or units.are_those_of_the_data:
+            return self
+        if not units.by_column:
+            raise ValueError(
+                "known coordinates stay known only if every column is scaled by itself, but the run has "
+                "'scale: whiten': train it with 'scale: standardize'"
+            )
+        return replace(self, known=units.into(self.known.to(units.shift), dtype))
 
     def labels_of(self, first: int, n: int) -> Tensor | None:
         """The labels of `n` chains from `first` on, `(n,)`; None if the condition has none."""

@@ -93,7 +93,8 @@ def _sample(view: RunView) -> None:
     plan, sampler = view.plan, view.plan.chain_sampler
     assert sampler is not None
     with ErrorSite(plan, plan.spec.chain_sampler_path):
-        starts, rng = view.starts(min(CHAINS, plan.spec.samples))[: _few(view)], view.streams.generator("rehearsal")
+        starts = view.scaled.starts(min(CHAINS, plan.spec.samples))[: _few(view)]
+        rng = view.streams.generator("rehearsal")
         with frozen(view.evaluated.with_labels(_labels(view, len(starts)))) as energy:
             for _ in iterate_chain(sampler, energy, sampler.init(energy, starts, rng), rng, 1):
                 pass

@@ -19,11 +19,14 @@ def inpainted(evaluated: Evaluated, known: Tensor, mask: Tensor, rng: Generator,
     sampler of the spec. If the model takes labels, `labels` are those of the states."""
     sampler, rows, blocks, parts = _sampler(evaluated), evaluated.rows, [], evaluated.parts
     for first in range(0, len(known), rows):
-        start = known[first : first + rows].to(parts.device, parts.dtype)
+        condition = Condition(known=known[first : first + rows].to(parts.device), mask=mask)
+        within = condition.within(parts.units, parts.dtype)
+        assert within.known is not None
+        start = within.known.to(parts.dtype)
         module = evaluated.with_labels(None if labels is None else labels[first : first + rows].to(start.device))
-        condition = Condition(known=start, mask=mask)
-        project = condition.projection(0, start, evaluated.schedule)
-        blocks.append(condition.with_known(run_chain(sampler, module, start, rng, project=project).x))
+        project = within.projection(0, start, evaluated.schedule)
+        drawn = parts.units.out_of(run_chain(sampler, module, start, rng, project=project).x)
+        blocks.append(condition.with_known(drawn))
     return torch.cat(blocks)
 
 
@@ -39,7 +42,7 @@ def trajectory(
 
     def record(state: Any, rng: Generator) -> Any:
         if next(seen) in wanted:
-            found.append((state.level, state.x.clone()))
+            found.append((state.level, parts.units.out_of(state.x.clone())))
         return state
 
     start = torch.zeros(n, *evaluated.plan.event, device=parts.device, dtype=parts.dtype)

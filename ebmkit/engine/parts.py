@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.engine.ema import RunningMean
+from ebmkit.maths.units import Units
 
 
 @dataclass(frozen=True)
 class Parts:
-    """All parts of a run that have state, on one device."""
+    """All parts of a run that have state, on one device. Model, starts and points are in the space of `scale`."""
 
     device: torch.device
     dtype: torch.dtype
@@ -31,6 +32,11 @@ class Parts:
     mean: RunningMean | None = None
     #: The root mean square of the weights of the model before training.
     initial_scale: float = 0.0
+    #: The map to the units of the data.
+    units: Units = field(default_factory=Units)
+    #: The points in the units of the data, in float64, if these are others.
+    raw_train: Tensor | None = None
+    raw_test: Tensor | None = None
 
     @property
     def evaluated(self) -> nn.Module:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.errors.fit import DataUnreadable
 from ebmkit.language.plan import Plan
+from ebmkit.maths.units import Scale, Units, fit_units, mapped
 
 #: Data points per block of the check.
 ROWS = 1 << 16
@@ -39,10 +40,28 @@ class Points(NamedTuple):
 
 
 def training_points(plan: Plan) -> Tensor | None:
-    """The training points of a plan, on the CPU, without building anything else; None without data."""
+    """The training points of a plan as its network sees them, on the CPU, without building anything else; None
+    without data."""
     check_files(plan)
     dtype = getattr(torch, plan.spec.dtype)
-    return load(plan, "train", Streams(plan.spec.seed, torch.device("cpu")), dtype, stand_in=False).x
+    points = load(plan, "train", Streams(plan.spec.seed, torch.device("cpu")), dtype, stand_in=False)
+    return scaled(plan, units_of(plan, points), points, dtype).x
+
+
+def units_of(plan: Plan, train: Points) -> Units:
+    """The map between the units of the data and the space of `scale`, fitted to the training points."""
+    if plan.spec.scale == "none" or train.x is None:
+        return Units()
+    with ErrorSite(plan, ("data",)):
+        return fit_units(cast("Scale", plan.spec.scale), train.x, lambda column: f"column {column} (counted from 0)")
+
+
+def scaled(plan: Plan, units: Units, points: Points, dtype: torch.dtype) -> Points:
+    """The points in the space of `scale`."""
+    if points.x is None:
+        return points
+    with ErrorSite(plan, ("data",)):
+        return points._replace(x=mapped(units, points.x, dtype))
 
 
 def check_files(plan: Plan) -> None:
@@ -59,7 +78,8 @@ def check_files(plan: Plan) -> None:
 
 
 def load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype, *, stand_in: bool) -> Points:
-    """The points of a split and their labels, on the CPU. Random points may `stand_in` for missing files."""
+    """The points of a split and their labels, on the CPU, in the units of the data. Random points may `stand_in` for
+    missing files."""
     data = plan.spec.data
     if data is None:
         return Points()
@@ -70,7 +90,8 @@ def load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype, *, stan
             raise ValueError(
                 f"{split} points have shape {tuple(x.shape)}, expected (N, {', '.join(map(str, plan.event))})"
             )
-        x = x.to(dtype) if x.is_floating_point() else x
+        if plan.spec.scale == "none":
+            x = x.to(dtype) if x.is_floating_point() else x
         _check_finite(x, split)
         if y is not None and (y.shape != x.shape[:1] or y.is_floating_point()):
             raise ValueError(f"{split} labels are {y.dtype} of shape {tuple(y.shape)}, expected {len(x)} integers")

@@ -18,6 +18,7 @@ from ebmkit.contracts.kinds import Event, Schedule
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.engine import from_noise
 from ebmkit.engine.conditioning import Condition
+from ebmkit.engine.data_units import InDataUnits
 from ebmkit.engine.evaluated import Evaluated
 from ebmkit.engine.folder.history import History, Write
 from ebmkit.engine.mixing import Mixing, mixing
@@ -29,6 +30,7 @@ from ebmkit.engine.telling.divergence import explain
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.plan import Plan
 from ebmkit.language.sections import Spec
+from ebmkit.maths.units import Units
 
 
 class RunView:
@@ -117,9 +119,26 @@ class RunView:
         return self.history.series
 
     @property
+    def units(self) -> Units:
+        """The map between the units of the data and the space in which the network works."""
+        return self.parts.units
+
+    @property
     def module(self) -> nn.Module:
-        """The model, with the weights that are sampled and measured."""
-        return self.parts.evaluated
+        """The model of states in the units of the data, with the weights that are sampled and measured."""
+        if self.units.are_those_of_the_data:
+            return self.parts.evaluated
+        return InDataUnits(self.parts.evaluated, self.units)
+
+    @property
+    def scaled(self) -> RunView:
+        """The same run as its network sees it: points, samples, energies and scores in the space of `scale`."""
+        if self.units.are_those_of_the_data:
+            return self
+        parts = dataclasses.replace(self.parts, units=Units(), raw_train=None, raw_test=None)
+        inside = RunView(self.plan, parts, self.streams, self.history, self.folder)
+        inside.rng, inside.no_samples, inside._no_weights = self.rng, self.no_samples, self._no_weights
+        return inside
 
     @property
     def device(self) -> torch.device:
@@ -147,27 +166,30 @@ class RunView:
         return self.evaluated.schedule
 
     def data(self, split: Split) -> Tensor | None:
-        """The points of a split on the run's device, or None in a spec without data."""
-        return self.parts.train if split == "train" else self.parts.test
+        """The points of a split in the units of the data, on the run's device; None in a spec without data."""
+        parts = self.parts
+        raw, points = (parts.raw_train, parts.train) if split == "train" else (parts.raw_test, parts.test)
+        return points if raw is None else raw.to(parts.device)
 
     def labels(self, split: Split) -> Tensor | None:
         """The labels of a split, one integer per point, or None for unlabelled data."""
         return self.parts.train_labels if split == "train" else self.parts.test_labels
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
-        """Energies `(B,)`, without a graph; see `Evaluated.energy`."""
+        """Energies `(B,)` of states in the units of the data, without a graph; see `Evaluated.energy`."""
         with self._explained():
-            return self.evaluated.energy(x, level)
+            energies = self.evaluated.energy(self.units.into(x, self.dtype), level)
+            return energies if self.units.are_those_of_the_data else energies + self.units.log_volume
 
     def score(self, x: Tensor, level: float | None = None, labels: Tensor | None = None) -> Tensor:
         """`-dE/dx`, the direction in which states become more likely; see `Evaluated.score`."""
         with self._explained():
-            return self.evaluated.score(x, level, labels)
+            return self.units.gradient(self.evaluated.score(self.units.into(x, self.dtype), level, labels))
 
     def starts(self, n: int) -> Tensor:
         """`n` starting points of chains."""
         _raise_again(self.no_samples)
-        return self._drawing.starts(n, self.step)
+        return self.units.out_of(self._drawing.starts(n, self.step))
 
     def inpainted(self, known: Tensor, mask: Tensor, rng: Generator, labels: Tensor | None = None) -> Tensor:
         """States that are `known` where the mask is true, and drawn by the sampler of the spec elsewhere."""

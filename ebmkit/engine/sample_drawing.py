@@ -15,6 +15,7 @@ from ebmkit.contracts.draws import Draws, blocks
 from ebmkit.contracts.kinds import Sampler
 from ebmkit.engine.chain_starts import ChainStarts
 from ebmkit.engine.conditioning import Condition
+from ebmkit.engine.data_units import DataUnitsSink
 from ebmkit.engine.evaluated import Evaluated
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.statistic import Statistic, Turn
@@ -119,7 +120,8 @@ class SampleDrawing:
 
     def _ends(self, sampler: Sampler, n: int, step: int, condition: Condition | None) -> Drawn:
         """The ends of `n` chains, in blocks."""
-        starts = ChainStarts(self.evaluated)
+        starts, units = ChainStarts(self.evaluated), self.parts.units
+        within = condition.within(units, self.parts.dtype) if condition else None
         blocks: list[Tensor] = []
         labels: list[Tensor] = []
         traces: list[dict[str, Tensor]] = []
@@ -128,13 +130,25 @@ class SampleDrawing:
             rng = self.streams.generator(f"samples/{step}/{first}")
             count = min(n - first, starts.rows)
             start, some = starts.draw_finite(count, rng), self.labels(count, rng, condition, first)
-            project = condition.projection(first, start, self.evaluated.schedule) if condition else None
+            project = within.projection(first, start, self.evaluated.schedule) if within else None
             module = self.evaluated.with_labels(some)
             labels += [] if some is None else [some]
-            chain = run_chain(sampler, module, start, rng, traces=True, on_step=self._count, project=project)
-            blocks.append(condition.with_known(chain.x, first) if condition else chain.x)
+            chain = run_chain(
+                sampler,
+                module,
+                start,
+                rng,
+                traces=True,
+                on_step=self._count,
+                project=project,
+                warmup=self.plan.spec.tuning_steps,
+            )
+            x = units.out_of(chain.x)
+            blocks.append(condition.with_known(x, first) if condition else x)
             traces.append({name: trace * len(chain.x) / n for name, trace in chain.traces.items()})
         means = {name: torch.stack([block[name] for block in traces]).sum(dim=0) for name in traces[0]}
+        if "energy" in means and not units.are_those_of_the_data:
+            means["energy"] += units.log_volume
         return Drawn(torch.cat(blocks), means, labels=torch.cat(labels) if labels else None)
 
     def _long(
@@ -146,7 +160,9 @@ class SampleDrawing:
         starts, rng = ChainStarts(self.evaluated), self.streams.generator(f"samples/{step}/0")
         length = Length(chains.draws(n), chains.thin, chains.burn_in, chains.warmup_of(sampler))
         start, labels = starts.draw_finite(chains.count, rng), self.labels(chains.count, rng, condition)
-        sink = on_disk.sink if on_disk else Memory()
+        sink: Sink = on_disk.sink if on_disk else Memory()
+        if not self.parts.units.are_those_of_the_data:
+            sink = DataUnitsSink(sink, self.parts.units)
         with frozen(self.evaluated.with_labels(labels)) as energy:
             long = LongChains(sampler, energy, start, rng, length, sink)
             if on_disk:
@@ -174,7 +190,8 @@ class SampleDrawing:
         """The energies of all draws, for samplers that do not report them."""
         for block in draws.blocks():
             by_draw = block.transpose(0, 1)
-            for row in self.evaluated.energy(by_draw.flatten(0, 1)).view(by_draw.shape[:2]):
+            z = self.parts.units.into(by_draw.flatten(0, 1), self.parts.dtype)
+            for row in self.evaluated.energy(z).view(by_draw.shape[:2]):
                 sink.add("energy", row)
         return sink.column("energy")
 

@@ -117,9 +117,13 @@ def denoise(view: RunView, noisy: Tensor, sigma: float, labels: Tensor | None = 
 
         E[x | y] = y + sigma^2 s(y),    s the score of noised states
 
+    States are in the units of the data, but noise is added in the space of `scale`, where sigma is a number of standard
+    deviations.
+
     `level_and_signal` finds the noise level of the model. A ValueError says that it was not trained for this noise.
     """
-    y = noisy.to(view.parts.device, view.parts.dtype)
+    units, view = view.units, view.scaled
+    y = units.into(noisy, view.dtype).to(view.device)
     level, signal = level_and_signal(view.schedule, sigma)
     with ErrorSite(view.plan, ("model",)):
         clean = y + sigma**2 * signal * view.score(signal * y, level, labels)
@@ -129,7 +133,7 @@ def denoise(view: RunView, noisy: Tensor, sigma: float, labels: Tensor | None = 
             view.plan.place(("model",)),
             help="check that the noisy states are in the units of the data",
         )
-    return clean
+    return units.out_of(clean)
 
 
 def give_final_samples(view: RunView, run_folder: Path, summary: dict[str, Any]) -> bool:

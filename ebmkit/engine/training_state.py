@@ -166,6 +166,8 @@ def fitting(saved: Saved) -> Iterator[None]:
 def _modules(parts: Parts) -> dict[str, nn.Module]:
     """The modules that are saved: the model, its running mean, and the extras of the objective."""
     modules = {"model": parts.model, "mean": parts.mean.module if parts.mean else None, "extras": parts.extras}
+    if not parts.units.are_those_of_the_data:
+        modules["units"] = parts.units
     return {name: module for name, module in modules.items() if module is not None}
 
 

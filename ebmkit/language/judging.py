@@ -35,11 +35,14 @@ class Judging(NamedTuple):
 
 
 def with_judging_chains(spec: Spec, *, init_is_written: bool) -> Judging:
-    """The spec with `sampler` and `init` filled in, if it has none but an objective with a sampler."""
+    """The spec with `sampler` and `init` filled in, if it has none but trains a model that can be sampled."""
     sampler, objective = spec.chain_sampler, spec.objective
     if spec.sampler is not None or sampler is None or objective is None:
         return Judging(spec, {}, {})
     name = objective.component_name
+    if objective.traits().sampler is None:
+        why: dict[Path, str] = {("sampler",): f"for a trained model: objective '{name}' has no sampler"}
+        return Judging(dataclasses.replace(spec, sampler=sampler), {"sampler": ("objective",)}, why)
     found = training_init(objective)
     path, of_training = found or (("objective",), NoiseStart())
     first, lifetime = of_training.first(), of_training.lifetime()

@@ -24,6 +24,7 @@ from ebmkit.language.fit.places import Places
 from ebmkit.language.judging import with_judging_chains
 from ebmkit.language.metric_samples import bounded
 from ebmkit.language.plan import Plan
+from ebmkit.language.scaling import with_scale
 from ebmkit.registry.importing import was_ctrl_c
 from ebmkit.registry.registry import Registry
 
@@ -61,9 +62,11 @@ def _plan(checked: Checked, registry: Registry, idle: bool, from_samples: Set[Pa
     event = event_of(checked)
     assert event is not None  # a model without a known shape was refused above
     written = checked.tree.find(("init",)) is not None
-    judging = with_judging_chains(checked.spec, init_is_written=written)
+    spec, scale_reasons = with_scale(checked.spec)
+    judging = with_judging_chains(spec, init_is_written=written)
     checked = dataclasses.replace(checked, spec=judging.spec)
-    filled = _Filled(checked, registry, judging.reasons | dict.fromkeys(from_samples, "'samples' of the spec"))
+    reasons = scale_reasons | judging.reasons | dict.fromkeys(from_samples, "'samples' of the spec")
+    filled = _Filled(checked, registry, reasons)
     return Plan(
         spec=checked.spec,
         event=event,

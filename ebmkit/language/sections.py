@@ -14,6 +14,7 @@ from ebmkit.contracts.component import section
 from ebmkit.contracts.kinds import Data, Init, Metric, Model, Objective, Optimizer, Sampler, Tracker
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.source import Path
+from ebmkit.language.default_sampler import default_sampler
 
 
 @section
@@ -151,13 +152,21 @@ class Spec:
         deterministic: refuse nondeterministic operations, such as some GPU kernels.
         compile: compile the energy and its gradient for chains. The first chain takes a minute longer, later steps are
             faster.
+        scale: the space in which networks, noise and chains work. `standardize` subtracts the mean of every column of
+            the training points and divides by its standard deviation, `whiten` also removes their correlations,
+            `range` maps every column to [-1, 1], and `none` keeps the units of the data. Samples, energies and all
+            results are in the units of the data; step sizes, noise levels and the like are in those of this space.
+            `auto` whitens points of files, but standardizes them for a network that is conditioned on noise, and
+            leaves images, data of unit scale and models that are not trained as they are.
         data: training and held-out points.
         model: the energy.
         objective: the objective that training minimises.
         train: how it is minimised; without it the spec is a sampling experiment.
         sampler: draws the samples for evaluation and the report; by default the objective's own sampler, with chains as
             long as those of training live on average, at most 1000 evaluations of the model; 1000 for each unit if the
-            sampler updates one after the other.
+            sampler updates one after the other. If the objective has none, a trained model is sampled by `mala`, or
+            by `annealed_langevin`, `reverse_sde` or `gibbs` if it suits them. With a trained model, the first half of
+            the steps of `mala`, `hmc` and `nuts` tunes them, unless there are `chains`.
         init: initial states of the chains of `sampler`. The default is noise; without `sampler`, that from which the
             objective starts new chains.
         chains: a few long chains; without it each sample is the end of a separate chain.
@@ -180,6 +189,7 @@ class Spec:
     threads: Annotated[int, Ge(1), Le(1024)] | Literal["auto"] = "auto"
     deterministic: bool = True
     compile: bool = False
+    scale: Literal["auto", "none", "standardize", "whiten", "range"] = "auto"
     data: Data | None = None
     model: Model
     objective: Objective | None = None
@@ -196,8 +206,16 @@ class Spec:
 
     @property
     def chain_sampler(self) -> Sampler | None:
-        """The sampler that draws samples: the spec's own, or that of the objective."""
-        return self.sampler or (self.objective.traits().sampler if self.objective else None)
+        """The sampler that draws samples: the spec's own, that of the objective, or a default for a trained model."""
+        of_training = self.objective.traits().sampler if self.objective else None
+        return self.sampler or of_training or (default_sampler(self.model) if self.stages else None)
+
+    @property
+    def tuning_steps(self) -> int:
+        """Number of steps of a chain, if each sample is the end of a separate one, that tune the sampler and are not
+        those of a chain with a fixed step. Targets that are not trained keep the steps that their spec sets."""
+        sampler = self.chain_sampler
+        return sampler.steps // 2 if sampler and self.stages and not self.chains and sampler.tunes() else 0
 
     @property
     def chain_sampler_path(self) -> Path:

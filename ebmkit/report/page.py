@@ -17,6 +17,7 @@ from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
 from ebmkit.engine.telling.chain_words import chain_words
 from ebmkit.engine.telling.meanings import meanings
+from ebmkit.engine.telling.unit_words import unit_words
 from ebmkit.errors.describe import describe_error
 from ebmkit.errors.printable import printable
 from ebmkit.errors.source import Source
@@ -102,7 +103,7 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str, drawn: list[
         squares=squares,
         film=film,
         wides=[_figure(panel, number) for number, panel in enumerate(_some(drawn, wide=True), first_wide)],
-        provenance=provenance(summary, lock),
+        provenance={**_scale(view), **provenance(summary, lock)},
         commands=commands(summary),
         ways=_ways(view, summary),
         texts={
@@ -111,6 +112,12 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str, drawn: list[
             "Lockfile": lines(lock),
         },
     )
+
+
+def _scale(view: RunView) -> dict[str, str]:
+    """The space in which the network works, if it is not that of the data."""
+    words = unit_words(view.plan, view.units)
+    return {"scale": words} if words else {}
 
 
 def _environment() -> Environment:

@@ -110,8 +110,7 @@ class Proposal:
         return f"{are}, which is close enough" if s.unit_variance else f"{are}: {self._centre()}"
 
     def _centre(self) -> str:
-        can = hasattr(self.data, "standardize")
-        return "set 'standardize: true' under 'data:'" if can else "shift and scale them"
+        return "set 'scale: standardize'"
 
     def _comparison(self, own: Own) -> list[str]:
         head = f"{own.name}: {own.most:.3g} to {own.least:.3g}"

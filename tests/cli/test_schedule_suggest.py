@@ -105,11 +105,11 @@ def test_images_have_the_published_noise():
 def test_data_in_other_units_are_told_to_be_standardized():
     rng = np.random.default_rng(0)
     np.savez("far.npz", x=rng.normal(1000, 1, (100, 3)))
-    told = invoke("bare.yaml", "--set", "data={use: npz, path: far.npz}").stdout
-    assert told.count("set 'standardize: true' under 'data:'") == 2
+    far = ("bare.yaml", "--set", "data={use: npz, path: far.npz}", "--set")
+    told = invoke(*far, "scale=none").stdout
+    assert told.count("set 'scale: standardize'") == 2
     assert "chains start around 0" in told
-    told = invoke("bare.yaml", "--set", "data={use: npz, path: far.npz, standardize: true}").stdout
-    assert "standardize" not in told
+    assert "standardize" not in invoke(*far, "scale=standardize").stdout
 
 
 def test_a_picture_is_drawn_and_not_overwritten():

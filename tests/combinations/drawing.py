@@ -117,7 +117,7 @@ class Drawing:
         self.spec["samples"] = self.rng.choice([1, 2, 7, 30, 60])
         for _ in range(self.rng.choice([0, 1, 2, 3]) + (self.focus[0] == "metric")):
             self._redraw(self._draw_metric)
-        for name in ("trackers", "checkpoint", "samples_every", "dtype", "deterministic"):
+        for name in ("trackers", "checkpoint", "samples_every", "dtype", "deterministic", "scale"):
             if self.rng.random() < (1 if name.startswith(self.focus[0]) else 0.15):
                 self._redraw(lambda name=name: self._draw_top(name))
         self._redraw(self._draw_claims)

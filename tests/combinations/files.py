@@ -30,7 +30,6 @@ def write_files(folder: Path, rng: random.Random) -> dict[str, dict[str, Any]]:
     head = [",".join(f"c{k}" for k in range(flat.shape[1]))] if rng.random() < 0.5 else []
     (folder / "rows.csv").write_text("\n".join([*head, *(",".join(map(str, row)) for row in flat)]) + "\n")
     scaled = {"dequantize": rng.choice([5, 256]) if levels and rng.random() < 0.7 else None}
-    scaled["standardize"] = scaled["dequantize"] is None and rng.random() < 0.3
     array = rng.choice(["rows.npy", "rows.safetensors"])
     return {
         "npz": {"path": str(folder / "rows.npz"), "y": rng.choice(["y", None]), **scaled},

@@ -106,14 +106,14 @@ def test_steps_of_chains_that_are_too_long_are_named(explained, sampler, name, o
 
 @pytest.mark.parametrize("objective", ["mle", "nce"])
 def test_data_of_an_unusual_size_are_named(explained, objective):
-    error, line = explained({"data": {"use": "npz", "path": "1e+25.npz"}, "objective": objective})
+    error, line = explained({"data": {"use": "npz", "path": "1e+25.npz"}, "objective": objective, "scale": "none"})
     assert line == "use: npz"
-    assert "set 'standardize: true'" in error.help
+    assert "set 'scale: standardize'" in error.help
 
 
 def test_data_are_to_blame_for_the_weights_that_they_blow_up(explained):
     """Plain gradient descent at its usual rate: the gradients are as large as the data make them."""
-    error, _ = explained(optimized("sgd", 0.01, data={"use": "npz", "path": "1e+12.npz"}))
+    error, _ = explained(optimized("sgd", 0.01, data={"use": "npz", "path": "1e+12.npz"}, scale="none"))
     assert "values up to" in error.help
     assert "learning rate" not in error.help
 

@@ -292,6 +292,8 @@ def test_what_a_large_spec_costs_grows_with_its_size(tmp_path: Path) -> None:
         indent, seconds = "  " if code == "E103" else "", {}
         for keys in (1_000, 3_000):
             spec.write_text(head + "".join(f"{indent}mean{number}: 1\n" for number in range(keys)))
-            found, seconds[keys] = refusal(str(spec), limit=0)  # the best of three: a collection of garbage may fall into one
+            found, seconds[keys] = refusal(
+                str(spec), limit=0
+            )  # the best of three: a collection of garbage may fall into one
             assert {mistake.code for mistake in found} == {code}
         assert seconds[3_000] < 6 * seconds[1_000]

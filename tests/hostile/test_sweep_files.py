@@ -82,7 +82,7 @@ def read_data(seed: int, folder: Path) -> dict[str, int]:
     if component == "cifar10":
         data = {"use": component, "folder": str(folder)}
     elif rng.random() < 0.3:
-        data |= {"standardize": True} if component != "celeba" else {"dequantize": True}
+        data |= {"dequantize": True if component == "celeba" else 256}
     if component == "npz" and rng.random() < 0.3:
         data["y"] = "y"
     model = "conv" if component in ("celeba", "cifar10") else {"use": "mlp", "hidden": [4]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
@@ -52,6 +52,8 @@ class CelebA(Data):
 
     Example: data: {use: celeba, path: celeba-64.npy, side: 64, dequantize: true}
     """
+
+    unit_scale: ClassVar[bool] = True
 
     path: str = "celeba-32.npy"
     side: Annotated[int, Ge(1), Le(1024)] = 32

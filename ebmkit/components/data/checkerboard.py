@@ -33,6 +33,7 @@ class Checkerboard(Data):
     Example: data: {use: checkerboard, fields: 4}
     """
 
+    unit_scale: ClassVar[bool] = True
     known: ClassVar[bool] = True
 
     size: Annotated[int, Ge(1)] = 10_000

@@ -50,6 +50,7 @@ class Cifar10(Data):
     Example: data: {use: cifar10, folder: cifar-10-batches-bin, dequantize: true}
     """
 
+    unit_scale: ClassVar[bool] = True
     labelled: ClassVar[bool] = True
 
     folder: str = "cifar-10-batches-bin"

@@ -19,18 +19,15 @@ from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
     check_numbers,
-    check_scaling,
-    moments_of,
     row_count,
     rows_of,
     scaled,
-    scaling_refusal,
 )
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
-from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator
@@ -59,24 +56,22 @@ class Csv(Data):
         columns: the columns to use, by name or counted from 0; null uses all.
         delimiter: character between two numbers.
         test_fraction: fraction of the rows that is held out.
-        standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
     Reference: RFC 4180 (the format); Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
 
-    Example: data: {use: csv, path: flowers.csv, columns: [petal_length, petal_width], standardize: true}
+    Example: data: {use: csv, path: flowers.csv, columns: [petal_length, petal_width]}
     """
 
     path: str = "data.csv"
     columns: Annotated[tuple[str | Annotated[int, Ge(0)], ...], MinLen(1)] | None = None
     delimiter: Literal[",", ";", "\t"] = ","
     test_fraction: TestFraction = 0.2
-    standardize: bool = False
     dequantize: Levels | None = None
 
-    def __post_init__(self) -> None:
-        check_scaling(self.standardize, self.dequantize)
+    def traits(self) -> DataTraits:
+        return super().traits()._replace(unit_scale=self.dequantize is not None)
 
     def event(self) -> Event:
         with opened(self.path) as file:
@@ -99,9 +94,6 @@ class Csv(Data):
                 return None
             return sum(1 for _ in self._points(file))
 
-    def refusal(self, question: Question) -> str | None:
-        return scaling_refusal(self.standardize, self.point_count("train"))
-
     def load(self, split: Split, rng: Generator) -> Dataset:
         event = self.event()  # raises an error if the file cannot be read
         numbers = array("d")
@@ -111,8 +103,7 @@ class Csv(Data):
         x = torch.frombuffer(numbers, dtype=torch.float64).view(-1, *event)
         check_numbers(x, self.dequantize)
         rows = rows_of(split, len(x), self.test_fraction)
-        moments = moments_of(x[rows_of("train", len(x), self.test_fraction)]) if self.standardize else None
-        return Dataset(scaled(x[rows], rng, moments, self.dequantize))
+        return Dataset(scaled(x[rows], rng, self.dequantize))
 
     def _points(self, file: IO[bytes]) -> Iterator[list[float]]:
         """The chosen columns, line by line; the file is read lazily."""

@@ -50,6 +50,7 @@ class Digits(Data):
     Example: data: {use: digits, resize: [28, 28], dequantize: true}
     """
 
+    unit_scale: ClassVar[bool] = True
     labelled: ClassVar[bool] = True
 
     labels: Annotated[tuple[Annotated[int, Ge(0), Le(9)], ...], MinLen(1)] | None = None

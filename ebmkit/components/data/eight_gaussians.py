@@ -34,6 +34,7 @@ class EightGaussians(Data):
     Example: data: {use: eight_gaussians, noise: 0.2}
     """
 
+    unit_scale: ClassVar[bool] = True
     labelled: ClassVar[bool] = True
     known: ClassVar[bool] = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
@@ -35,6 +35,8 @@ class FromModel(Data):
 
     Example: data: {use: from_model, model: {use: gaussian, mean: [1.0, -1.0], covariance: [0.5, 2.0]}, size: 5000}
     """
+
+    unit_scale: ClassVar[bool] = True
 
     model: Model = GaussianMixture()
     size: Annotated[int, Ge(1)] = 10_000

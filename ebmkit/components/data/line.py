@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import cos, log, pi, sin
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
@@ -38,6 +38,8 @@ class Line(Data):
 
     Example: data: {use: line, noise: 0.01}
     """
+
+    unit_scale: ClassVar[bool] = True
 
     size: Annotated[int, Ge(1)] = 10_000
     test_size: Annotated[int, Ge(1)] = 10_000

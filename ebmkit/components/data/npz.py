@@ -10,17 +10,13 @@ from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
     check_numbers,
-    check_scaling,
-    moments_of,
     row_count,
     rows_of,
     scaled,
-    scaling_refusal,
 )
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
-from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
@@ -41,27 +37,22 @@ class Npz(Data):
         x: name of the array of points, one per row.
         y: name of an array of integer labels; null for none.
         test_fraction: fraction of the rows that is held out.
-        standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
     Reference: NEP 1 of numpy (the format); Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
 
-    Example: data: {use: npz, path: blobs.npz, x: points, test_fraction: 0.1, standardize: true}
+    Example: data: {use: npz, path: blobs.npz, x: points, test_fraction: 0.1}
     """
 
     path: str = "data.npz"
     x: str = "x"
     y: str | None = None
     test_fraction: TestFraction = 0.2
-    standardize: bool = False
     dequantize: Levels | None = None
 
-    def __post_init__(self) -> None:
-        check_scaling(self.standardize, self.dequantize)
-
     def traits(self) -> DataTraits:
-        return super().traits()._replace(labelled=self.y is not None)
+        return super().traits()._replace(labelled=self.y is not None, unit_scale=self.dequantize is not None)
 
     def event(self) -> Event:
         points = npz_header(self.path, self.x)
@@ -85,9 +76,6 @@ class Npz(Data):
         labels = None if self.y is None else npz_integers(self.path, self.y)
         return None if labels is None else max(labels) + 1
 
-    def refusal(self, question: Question) -> str | None:
-        return scaling_refusal(self.standardize, self.point_count("train"))
-
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import read_npz
 
@@ -95,6 +83,5 @@ class Npz(Data):
         x = read_npz(self.path, self.x).reshape(-1, *event)
         check_numbers(x, self.dequantize)
         rows = rows_of(split, len(x), self.test_fraction)
-        moments = moments_of(x[rows_of("train", len(x), self.test_fraction)]) if self.standardize else None
         y = read_npz(self.path, self.y).long()[rows] if self.y else None
-        return Dataset(scaled(x[rows], rng, moments, self.dequantize), y)
+        return Dataset(scaled(x[rows], rng, self.dequantize), y)

@@ -37,6 +37,7 @@ class Rings(Data):
     Example: data: {use: rings, rings: 3}
     """
 
+    unit_scale: ClassVar[bool] = True
     labelled: ClassVar[bool] = True
 
     size: Annotated[int, Ge(1)] = 10_000

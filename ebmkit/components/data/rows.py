@@ -1,4 +1,4 @@
-"""Rows of a file: the split into training and test rows, validation, and scaling."""
+"""Rows of a file: the split into training and test rows, validation, and dequantisation."""
 
 from __future__ import annotations
 
@@ -56,19 +56,6 @@ def row_count(split: Split, n: int | None, test_fraction: float) -> int | None:
     return held_out if split == "test" else n - held_out
 
 
-def scaling_refusal(standardize: bool, train_rows: int | None) -> str | None:
-    """Why rows cannot be standardized, in words that follow the name of the data."""
-    if standardize and train_rows == 1:
-        return "is standardized, but a single training row has no standard deviation: leave out 'standardize'"
-    return None
-
-
-def check_scaling(standardize: bool, levels: int | None) -> None:
-    """Raise a ValueError if both are requested."""
-    if standardize and levels is not None:
-        raise ValueError("'dequantize' already scales to [-1, 1): leave out 'standardize'")
-
-
 def check_numbers(x: Tensor, levels: int | None, first_row: int = 0) -> None:
     """Raise a ValueError that names the first row and column that is not finite, or not one of the levels."""
     if levels is None and not x.is_floating_point():
@@ -89,21 +76,17 @@ def _refuse(wrong: Tensor, block: Tensor, first_row: int, why: str) -> None:
     raise ValueError(f"{place}: {block[(row, *column)].item()} {why}")
 
 
-def scaled(x: Tensor, rng: Generator, moments: Moments | None, levels: int | None) -> Tensor:
-    """The scaled rows `x`, in float32, or in float64 if the file has it.
+def scaled(x: Tensor, rng: Generator, levels: int | None) -> Tensor:
+    """The rows `x`, dequantized if there are levels, in float32, or in float64 if the file has it.
 
-    If nothing is to be scaled and the type is one of these, `x` itself is returned, in memory or memory-mapped.
+    Without levels, and if the type is one of these, `x` itself is returned, in memory or memory-mapped.
     """
     dtype = torch.promote_types(x.dtype, torch.float32)
-    if moments is None and levels is None and x.dtype == dtype:
+    if levels is None and x.dtype == dtype:
         return x
     out = torch.empty(x.shape, dtype=dtype)
     for start, block in _blocks(x):
-        if moments is not None:
-            block = (block.double() - moments.mean) / moments.std
-        elif levels is not None:
-            block = dequantized(block.double(), levels, rng)
-        out[start : start + len(block)] = block
+        out[start : start + len(block)] = block if levels is None else dequantized(block.double(), levels, rng)
     return out
 
 
@@ -122,21 +105,6 @@ class Moments(NamedTuple):
 
     mean: Tensor
     std: Tensor
-
-
-def moments_of(train: Tensor) -> Moments:
-    """The moments of the training rows, which also standardize the held-out rows."""
-    low, high = train[0].double(), train[0].double()
-    for _, block in _blocks(train):
-        block = block.double()
-        low, high = torch.minimum(low, block.amin(0)), torch.maximum(high, block.amax(0))
-    moments = plain_moments(train)
-    # By its extremes: rounding gives a constant column a tiny standard deviation, which would amplify rounding errors.
-    for wrong, why in ((low == high, "is constant"), (~moments.std.isfinite(), "is not finite")):
-        if bool(wrong.any()):
-            column = ", ".join(map(str, wrong.nonzero()[0].tolist()))
-            raise ValueError(f"column {column} (counted from 0) {why} in the training rows: it has no scale")
-    return moments
 
 
 def plain_moments(x: Tensor) -> Moments:

@@ -35,6 +35,7 @@ class Spirals(Data):
     Example: data: {use: spirals, arms: 2, turns: 1.5}
     """
 
+    unit_scale: ClassVar[bool] = True
     labelled: ClassVar[bool] = True
 
     size: Annotated[int, Ge(1)] = 10_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import cos, pi, sin
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
@@ -33,6 +33,8 @@ class SwissRoll(Data):
 
     Example: data: {use: swiss_roll, noise: 0.05}
     """
+
+    unit_scale: ClassVar[bool] = True
 
     size: Annotated[int, Ge(1)] = 10_000
     test_size: Annotated[int, Ge(1)] = 10_000

@@ -10,15 +10,12 @@ from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
     check_numbers,
-    check_scaling,
-    moments_of,
     scaled,
-    scaling_refusal,
 )
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
-from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator
@@ -30,15 +27,14 @@ class TensorFile(Data):
 
         the first rows train, the last round(test_fraction N) are held out
 
-    Float32 rows stay in the file, and a batch reads those that it needs; with another type, `standardize` or
-    `dequantize` they are converted in memory. Held-out rows are the last ones, which needs no copy: shuffle a file that
-    is sorted. A flat array contains one-dimensional points.
+    Float32 rows stay in the file, and a batch reads those that it needs; with another type, `dequantize` or a `scale`
+    they are converted in memory. Held-out rows are the last ones, which needs no copy: shuffle a file that is sorted.
+    A flat array contains one-dimensional points.
 
     Parameters:
         path: the file; a relative path is relative to the working directory.
         x: name of the tensor of points in a .safetensors file; a .npy file has only one.
         test_fraction: fraction of the rows that is held out.
-        standardize: subtract the mean of each column and divide by its standard deviation, both of the training rows.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
@@ -50,7 +46,6 @@ class TensorFile(Data):
     path: str = "data.npy"
     x: str = "x"
     test_fraction: TestFraction = 0.2
-    standardize: bool = False
     dequantize: Levels | None = None
 
     def __post_init__(self) -> None:
@@ -58,11 +53,13 @@ class TensorFile(Data):
             raise ValueError(f"'{self.path}' is neither a .npy nor a .safetensors file")
         if self.path.endswith(".npy") and self.x != "x":
             raise ValueError("a .npy file contains one array, which has no name: leave out 'x'")
-        check_scaling(self.standardize, self.dequantize)
 
     def header(self) -> Header:
         """The header of the array of rows."""
         return npy_header(self.path) if self.path.endswith(".npy") else safetensors_header(self.path, self.x)
+
+    def traits(self) -> DataTraits:
+        return super().traits()._replace(unit_scale=self.dequantize is not None)
 
     def event(self) -> Event:
         return self.header().event()
@@ -75,9 +72,6 @@ class TensorFile(Data):
         held_out = min(max(1, round(self.test_fraction * n)), n - 1)
         return held_out if split == "test" else n - held_out
 
-    def refusal(self, question: Question) -> str | None:
-        return scaling_refusal(self.standardize, self.point_count("train"))
-
     def load(self, split: Split, rng: Generator) -> Dataset:
         from ebmkit.components.data.arrays import map_array
 
@@ -88,4 +82,4 @@ class TensorFile(Data):
         train, test = x[:first_test], x[first_test:]
         rows, first_row = (train, 0) if split == "train" else (test, first_test)
         check_numbers(rows, self.dequantize, first_row)
-        return Dataset(scaled(rows, rng, moments_of(train) if self.standardize else None, self.dequantize))
+        return Dataset(scaled(rows, rng, self.dequantize))

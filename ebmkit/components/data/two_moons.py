@@ -40,6 +40,7 @@ class TwoMoons(Data):
     Example: data: {use: two_moons, noise: 0.1}
     """
 
+    unit_scale: ClassVar[bool] = True
     labelled: ClassVar[bool] = True
 
     size: Annotated[int, Ge(1)] = 10_000

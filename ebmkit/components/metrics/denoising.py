@@ -65,6 +65,7 @@ class Denoising(Metric):
         return ("denoising_error", "noise_error", "denoising_psnr")
 
     def measure(self, view: View) -> dict[str, float]:
+        view = view.scaled  # sigma is a noise level of the space in which the network works
         x = view.data("test")
         if x is None:
             raise ValueError("denoising needs a spec with data")

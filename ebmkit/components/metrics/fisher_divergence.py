@@ -72,7 +72,7 @@ class FisherDivergence(Metric):
         sigmas = model.schedule if model.schedule and model.schedule.conditioning == "sigma" else None
         if sigmas and (self.levels or 1) > sigmas.count:
             return f"evaluates {self.levels} levels, but the model has {sigmas.count}"
-        return other_score(model) or other_shape(self.target, event)
+        return other_score(question) or other_shape(self.target, event)
 
     def results(self) -> tuple[str, ...]:
         each = [f"fisher_relative_{k + 1}" for k in range(self.levels or 0)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.kinds import Event, Model
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,13 +35,16 @@ def other_shape(target: Model, event: Event) -> str | None:
     return f"compares with model '{target.component_name}', whose states have shape {target.event()}"
 
 
-def other_score(model: Model) -> str | None:
-    """Why the score of a model cannot be compared with that of a target, in words that follow the metric's name; None
+def other_score(question: Question) -> str | None:
+    """Why the score of the model cannot be compared with that of a target, in words that follow the metric's name; None
     if it can."""
+    model = question.model
     if not model.traits().offers & {"gradient", "score"}:
         return "compares scores, but the model has neither a gradient nor a score"
     if model.traits().labelled:
         return "compares with a model without labels, but this one takes labels"
+    if model.traits().conditioning is not None and question.scale != "none":
+        return f"adds noise in the units of the data, but the model was trained with noise of 'scale: {question.scale}'"
     return None
 
 

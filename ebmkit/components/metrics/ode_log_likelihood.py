@@ -94,6 +94,8 @@ class ODELogLikelihood(Metric):
         from ebmkit.chains.energy import frozen
         from ebmkit.maths.probes import draw_probes
 
+        units, known = view.units, view.spec.data
+        view = view.scaled  # where the noise is added
         test = view.data("test")
         if test is None:
             raise ValueError("a likelihood of data needs a spec with data")
@@ -119,11 +121,11 @@ class ODELogLikelihood(Metric):
                     for some in torch.split(torch.arange(n, device="cpu"), max(1, BLOCK // d))
                 ]
             )
-        mean = float(found.mean())
+        mean = float(found.mean()) - units.log_volume
         results = {"ode_log_likelihood": mean, "ode_bits_per_dim": -mean / (d * log(2))}
         if self.truth:
-            assert view.spec.data is not None  # refused otherwise
-            truth = float(view.spec.data.log_prob(x).mean())
+            assert known is not None  # refused otherwise
+            truth = float(known.log_prob(units.out_of(x)).mean())
             results |= {"ode_log_likelihood_truth": truth, "ode_log_likelihood_gap": truth - mean}
         return results
 

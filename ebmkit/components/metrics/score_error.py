@@ -56,8 +56,7 @@ class ScoreError(Metric):
         check_target(self.target, "energy", "gradient")
 
     def refusal(self, question: Question) -> str | None:
-        event, model = question.event, question.model
-        return other_score(model) or other_shape(self.target, event)
+        return other_score(question) or other_shape(self.target, question.event)
 
     def results(self) -> tuple[str, ...]:
         return ("score_error", "score_error_rare")

@@ -9,6 +9,7 @@ from annotated_types import MinLen
 
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
+from ebmkit.contracts.traits import ModelTraits
 
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.exponential_family import ExponentialFamilyEnergy
@@ -56,6 +57,9 @@ class ExponentialFamily(Model):
             raise ValueError("'cubic' without 'quartic' gives an unbounded density: add 'quartic'")
         if not names & {"squares", "quadratic", "quartic"}:
             raise ValueError("nothing confines the density: add 'squares', 'quadratic' or 'quartic'")
+
+    def traits(self) -> ModelTraits:
+        return super().traits()._replace(own_units=True)  # which densities are in the family depends on the units
 
     def parameter_count(self, event: Event) -> int:
         d = prod(event)

@@ -11,6 +11,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Noise
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import NoiseTraits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,6 +61,9 @@ class UniformNoise(Noise):
         for i, (a, b) in enumerate(zip(low, high, strict=True)):
             if not a < b:
                 raise ValueError(f"the box is empty: 'low' is {a} and 'high' is {b} in coordinate {i}")
+
+    def traits(self) -> NoiseTraits:
+        return super().traits()._replace(own_units=self.low is not None)
 
     def event(self) -> Event | None:
         lists = [corner for corner in (self.low, self.high) if isinstance(corner, tuple)]

@@ -32,10 +32,12 @@ class Data(Component, ABC):
     labelled: ClassVar[bool] = False
     #: Whether `log_prob` gives the exact density of the points.
     known: ClassVar[bool] = False
+    #: Whether the points are near unit scale by construction, so that `scale: auto` leaves them in their units.
+    unit_scale: ClassVar[bool] = False
 
     def traits(self) -> DataTraits:
         """Properties of these data. Override it if parameters decide."""
-        return DataTraits(self.space, self.labelled, self.known)
+        return DataTraits(self.space, self.labelled, self.known, unit_scale=self.unit_scale)
 
     @abstractmethod
     def event(self) -> Event:

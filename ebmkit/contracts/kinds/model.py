@@ -40,7 +40,7 @@ class Model(Builder, ABC):
 
     def traits(self) -> ModelTraits:
         """The properties and abilities of this model. Override it if parameters decide, as in a composition."""
-        return ModelTraits(self.space, self.offers, self.schedule)
+        return ModelTraits(self.space, self.offers, self.schedule, own_units=self.event() is not None)
 
     def event(self) -> Event | None:
         """The shape fixed by the parameters, or None for a model that takes the shape of its data."""

@@ -37,7 +37,7 @@ class Noise(Builder, ABC):
 
     def traits(self) -> NoiseTraits:
         """Properties and abilities of this noise. Override it if parameters decide."""
-        return NoiseTraits(self.offers, self.spaces)
+        return NoiseTraits(self.offers, self.spaces, own_units=self.event() is not None)
 
     def event(self) -> Event | None:
         """The shape fixed by the parameters, or None for noise that takes the shape of the data."""

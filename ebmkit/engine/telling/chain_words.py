@@ -14,8 +14,9 @@ def chain_words(spec: Spec) -> str:
         kept = f"{count(spec.chains.draws(spec.samples), 'state')} kept of each"
         length = count(spec.chains.length(sampler, spec.samples), "step")
         return f"{sampler.component_name}: {count(spec.chains.count, 'chain')} of {length} {begun(spec)}, {kept}"
-    length = count(sampler.steps, "step")
-    return f"{sampler.component_name}: {count(spec.samples, 'chain')} of {length} {begun(spec)}"
+    length, tuned = count(sampler.steps, "step"), spec.tuning_steps
+    tuning = f", of which {tuned:,} tune it" if tuned else ""
+    return f"{sampler.component_name}: {count(spec.samples, 'chain')} of {length} {begun(spec)}{tuning}"
 
 
 def begun(spec: Spec) -> str:

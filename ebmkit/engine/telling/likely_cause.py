@@ -3,7 +3,6 @@ the learning rate, the size of the data, the length of steps of chains, gradient
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from statistics import median
@@ -124,8 +123,7 @@ def _large_data(plan: Plan, parts: Parts) -> Cause | None:
     largest = float(parts.train[:10_000].abs().max())
     if largest < LARGE:
         return None
-    has_scaling = any(field.name == "standardize" for field in dataclasses.fields(plan.spec.data))  # type: ignore[arg-type]
-    advice = "set 'standardize: true'" if has_scaling else "divide them by their standard deviation"
+    advice = "set 'scale: standardize'" if plan.spec.scale == "none" else "look for outliers"
     return Cause(
         f"the data have values up to {largest:.3g}, but networks, noise and steps are made for data of about unit "
         f"scale: {advice}",

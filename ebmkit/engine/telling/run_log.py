@@ -16,6 +16,7 @@ from ebmkit.engine.parts import Parts
 from ebmkit.engine.previews import plan_previews
 from ebmkit.engine.telling.chain_words import chain_words, count
 from ebmkit.engine.telling.progress import Progress
+from ebmkit.engine.telling.unit_words import unit_words
 from ebmkit.language.plan import Plan
 from ebmkit.maths.process import range_of
 
@@ -145,6 +146,8 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         shape = " x ".join(map(str, plan.event))
         sizes = f"{len(parts.train):,} training and {len(parts.test):,} held-out points of shape {shape}"
         lines.append(("data", f"{spec.data.component_name}: {sizes}"))
+    if words := unit_words(plan, parts.units):
+        lines.append(("scale", words))
     lines.append(("model", f"{spec.model.component_name}: {count(parts.parameter_count, 'parameter')}"))
     if "score" in spec.model.traits().offers:
         schedule = cast("Scores", parts.model).schedule

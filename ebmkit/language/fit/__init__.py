@@ -13,6 +13,7 @@ from ebmkit.language.fit.counts import count_misfits
 from ebmkit.language.fit.metrics import expectation_misfits, metric_misfits, stop_misfits
 from ebmkit.language.fit.places import Places, event_of
 from ebmkit.language.fit.refusals import refusal_misfits
+from ebmkit.language.fit.scale import scale_misfits
 from ebmkit.language.fit.states import data_misfits, idle_misfits, section_misfits, shape_misfits
 from ebmkit.language.fit.training import (
     ability_misfits,
@@ -54,6 +55,7 @@ def _uncounted(checked: Checked, here: Places, *, idle: bool) -> Iterator[Ebmkit
         return  # the rest depends on the shape of a state, and on what components offer and need
     yield from shape_misfits(checked, here)
     yield from model_misfits(checked, here)
+    yield from scale_misfits(checked, here)
     for path, component in walk(checked.spec):
         if isinstance(component, Sampler) and (inner := component.inner()):
             yield from wrapper_misfits(path, component, inner, checked, here)

@@ -10,6 +10,7 @@ from ebmkit.contracts.question import Question
 from ebmkit.contracts.states import Conditioning
 from ebmkit.errors.source import Place
 from ebmkit.language.check import Checked
+from ebmkit.language.scaling import with_scale
 from ebmkit.registry.registry import Registry
 
 #: Maximum number of names in a suggestion.
@@ -81,4 +82,5 @@ def question_of(checked: Checked) -> Question | None:
     if event is None:
         return None
     chains = spec.chains.count if spec.chains else None
-    return Question(event, spec.model, spec.data, spec.objective, spec.chain_sampler, chains)
+    scale = with_scale(spec)[0].scale
+    return Question(event, spec.model, spec.data, spec.objective, spec.chain_sampler, chains, scale)

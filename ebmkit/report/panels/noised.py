@@ -87,7 +87,7 @@ def draw_score(axes: Any, view: RunView, level: float) -> str:
     words = plane.draw_arrows(axes, square, field)
     left, right, bottom, top = square
     axes.set(xlim=(left, right), ylim=(bottom, top))
-    axes.set_aspect("equal")
+    axes.set_aspect(plane.aspect(square))
     axes.locator_params(nbins=6)
     outlined = _outline(axes, view, square)
     legend(axes, markerscale=2)
@@ -200,9 +200,10 @@ def noised(view: RunView, level: float, label: int | None = None) -> Tensor | No
     if points is None:
         return None
     signal, noise = signal_and_noise(_schedule(view), level)
-    x = points[: plane.POINTS].to(view.parts.device)
+    # Noise is added where the network works.
+    x = view.units.into(points[: plane.POINTS].to(view.parts.device), view.dtype)
     with view.drawing_from("report/noised"):
-        return torch.empty_like(x).normal_(0, noise, generator=view.rng).add_(x, alpha=signal)
+        return view.units.out_of(torch.empty_like(x).normal_(0, noise, generator=view.rng).add_(x, alpha=signal))
 
 
 def _draw_strips(axes: Any, view: RunView, moments: list[tuple[float | None, Tensor]]) -> str:
@@ -239,7 +240,7 @@ def _draw_clouds(axes: Any, view: RunView, moments: list[tuple[float | None, Ten
             small.scatter(x[:, 0], x[:, 1], s=1.5, color=SAMPLES, alpha=0.6, linewidths=0)
             small.set(xlim=(left, right), ylim=(bottom, top))
             if view.event == (2,):
-                small.set_aspect("equal")
+                small.set_aspect(plane.aspect(square))
             outlined |= _outline(small, view, square)
         corner(small, named(schedule, level))
     return " The inner rectangle is that of the other panels." if outlined else ""

@@ -4,6 +4,7 @@ coordinates."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isclose
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ebmkit.contracts.panel import Panel
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.engine.run_view import RunView
+
+#: A square shows points of the plane if no axis is longer than the other by more than this factor.
+LONGER = 4.0
 
 #: Left, right, bottom and top of the axes.
 Square: TypeAlias = tuple[float, float, float, float]
@@ -152,14 +156,23 @@ def limits(view: RunView) -> Square:
 
 
 def around(points: Tensor) -> Square:
-    """Limits around the points except outliers, with a margin."""
-    square = points.shape[1:] == (2,)
-    points = points[:POINTS, :2].cpu().float()
+    """Limits around the points except outliers, with a margin: a square for points of the plane, unless one axis is
+    much longer."""
+    in_the_plane = points.shape[1:] == (2,)
+    points = points[:POINTS, :2].cpu().double()  # data may be narrow and far from the origin
     low, high = points.quantile(0.002, dim=0), points.quantile(0.998, dim=0)
     x, y = ((low + high) / 2).tolist()
-    half = (high - low).clamp(min=1e-6) / 2 * 1.15
+    half = (high - low) / 2 * 1.15
+    half = half.where(half > 0, half.max() if bool(half.any()) else 1e-6)
+    square = in_the_plane and bool(half.max() <= LONGER * half.min())
     across, up = (half.max().expand(2) if square else half).tolist()
     return x - across, x + across, y - up, y + up
+
+
+def aspect(square: Square) -> str:
+    """That of the axes: equal units in both directions if the limits are a square."""
+    left, right, bottom, top = square
+    return "equal" if isclose(right - left, top - bottom, rel_tol=1e-6) else "auto"
 
 
 def outside(points: Tensor, square: Square) -> int:
@@ -200,8 +213,9 @@ def _grid(square: Square, side: int, margin: float = 0.0) -> Tensor:
     import torch
 
     left, right, bottom, top = square
-    rim = margin * (right - left)
-    across, up = torch.linspace(left + rim, right - rim, side), torch.linspace(bottom + rim, top - rim, side)
+    wide, high = margin * (right - left), margin * (top - bottom)
+    across = torch.linspace(left + wide, right - wide, side, dtype=torch.float64)
+    up = torch.linspace(bottom + high, top - high, side, dtype=torch.float64)
     x, y = torch.meshgrid(across, up, indexing="xy")
     return torch.stack([x.flatten(), y.flatten()], dim=1)
 
@@ -210,7 +224,7 @@ def _frame(axes: Any, view: RunView) -> None:
     left, right, bottom, top = limits(view)
     axes.set(xlim=(left, right), ylim=(bottom, top))
     if view.event == (2,):
-        axes.set_aspect("equal")
+        axes.set_aspect(aspect((left, right, bottom, top)))
     else:
         corner(axes, f"{coordinate(view.event, 1)} over {coordinate(view.event, 0)}")
     axes.locator_params(nbins=6)

@@ -261,48 +261,6 @@ def written(array):
     Path("data.csv").write_text("\n".join(",".join(map(repr, row)) for row in array.reshape(len(array), -1).tolist()))
 
 
-@pytest.mark.parametrize("block", [1, 7, 1 << 20])
-@pytest.mark.parametrize("shape", [(60, 1), (60, 2), (60, 10), (60, 1, 4, 4)], ids=str)
-def test_standardized_by_the_training_rows_alone(block, shape, monkeypatch):
-    monkeypatch.setattr(rows, "_BLOCK", block)
-    array = some_array(shape, "<f8", seed=1) + 1e6
-    written(array)
-    flat = array.reshape(60, -1)
-    test = golden_test_rows(60, 0.2)
-    for data, held_out in ((Npz, test), (Csv, test), (TensorFile, range(48, 60))):
-        train = np.delete(flat, list(held_out), axis=0).astype(np.longdouble)
-        mean = train.mean(0)
-        wanted = (flat - mean) / np.sqrt(((train - mean) ** 2).mean(0))
-        for split, chosen in (("test", list(held_out)), ("train", sorted(set(range(60)) - set(held_out)))):
-            x = data(standardize=True).load(split, generator(0)).x.flatten(1)
-            assert x.dtype == torch.float64
-            np.testing.assert_allclose(x.numpy(), wanted[chosen].astype("f8"), rtol=0, atol=1e-8)
-    x = Npz(standardize=True).load("train", generator(0)).x.flatten(1)
-    torch.testing.assert_close(x.mean(0), torch.zeros(flat.shape[1]), atol=1e-8, rtol=0)
-    torch.testing.assert_close(x.square().mean(0), torch.ones(flat.shape[1]), atol=1e-8, rtol=0)
-
-
-def test_a_column_that_is_constant_where_it_trains_has_no_unit():
-    array = np.full((50, 3), 0.1)
-    array[:, 0] = np.arange(50)
-    array[golden_test_rows(50, 0.2), 2] = 5.0  # only held-out rows differ
-    array[:, 1] = np.arange(50)
-    written(array)
-    for data in (Npz, Csv):
-        for split in ("train", "test"):
-            with pytest.raises(ValueError, match=r"column 2 .* is constant in the training rows"):
-                data(standardize=True).load(split, generator(0))
-    assert len(Npz().load("train", generator(0)).x) == 39
-
-
-def test_training_rows_that_are_not_finite_do_not_spoil_the_others():
-    array = np.ones((10, 2)) * np.arange(10)[:, None]
-    array[3, 1] = np.nan
-    np.save("data.npy", array)
-    with pytest.raises(ValueError, match=r"column 1 .* is not finite in the training rows"):
-        TensorFile(standardize=True).load("test", generator(0))
-
-
 @pytest.mark.parametrize("block", [64, 1 << 20])
 @pytest.mark.parametrize("levels", [2, 3, 17, 256, 1000, 65536])
 def test_floor_undoes_dequantisation(levels, block, monkeypatch):
@@ -345,12 +303,6 @@ def test_what_is_no_level_is_refused(value):
     words = rf"row 17, column 1, 0 \(counted from 0\): {value:.1f} is not one of the levels 0 to 255"
     with pytest.raises(ValueError, match=words):
         Npz(dequantize=256).load("test", generator(0))
-
-
-@pytest.mark.parametrize("data", [Npz, Csv, TensorFile])
-def test_two_scalings_are_one_too_many(data):
-    with pytest.raises(ValueError, match="leave out 'standardize'"):
-        data(standardize=True, dequantize=256)
 
 
 # Numbers that are none ------------------------------------------------------------------------------------------------
@@ -775,7 +727,6 @@ def test_parameters_are_bounded():
         "{use: npz, test_fraction: 1.0}",
         "{use: npz, dequantize: 1}",
         "{use: npz, dequantize: true}",
-        "{use: npz, standardize: true, dequantize: 2}",
         "{use: tensor_file, path: data.pt}",
         "{use: tensor_file, path: data.npy, x: points}",
     ]

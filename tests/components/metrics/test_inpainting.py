@@ -217,7 +217,6 @@ def test_a_model_with_labels_is_told_those_of_the_points():
     ("changes", "words"),
     [
         ({"evaluate": [{"use": "inpainting", "keep": "top"}]}, "a flat state has only 'left' and 'right'"),
-        ({"evaluate": ["inpainting"], "sampler": None}, "needs samples, but there is no 'sampler:'"),
         (
             {"evaluate": ["inpainting"], "model": {"use": "gaussian"}, "sampler": {"use": "langevin"}},
             "needs 'score', which model 'gaussian' does not offer",

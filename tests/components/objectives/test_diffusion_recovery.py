@@ -15,7 +15,6 @@ from ebmkit.components.models.nets.tilted import TiltedEnergy
 from ebmkit.components.objectives.diffusion_recovery import DiffusionRecovery
 from ebmkit.components.samplers.langevin import Langevin, LangevinState
 from ebmkit.contracts.kinds import Sampler, StepInfo
-from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from tests.components.oracles import EVENTS, assert_mean, generator, random_covariance, rows
 
@@ -146,7 +145,7 @@ def test_the_model_inside_is_frozen_for_the_chain_and_as_it_was_behind():
 
 
 def test_its_chains_are_not_the_models_samples():
-    """They begin at noisy data. A metric of samples asks for a sampler, instead of taking what it has no start for."""
+    """They begin at noisy data. A metric of samples gets the default sampler, instead of one that has no start."""
     spec = {
         "ebmkit": 1,
         "data": "two_moons",
@@ -155,9 +154,8 @@ def test_its_chains_are_not_the_models_samples():
         "train": {"steps": 1},
         "evaluate": ["sliced_wasserstein"],
     }
-    with pytest.raises(Mistakes, match="needs samples, but there is no 'sampler:'"):
-        load_spec(spec)
-    load_spec({**spec, "sampler": "langevin"})
+    assert load_spec(spec).chain_sampler.component_name == "mala"
+    assert load_spec({**spec, "sampler": "langevin"}).chain_sampler.component_name == "langevin"
 
 
 def test_chains_run_compiled_where_the_model_is():

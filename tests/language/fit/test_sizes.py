@@ -145,12 +145,13 @@ def test_rows_are_counted_as_they_are_split(fraction):
 
 def test_a_file_without_training_rows_is_refused(tmp_path):
     (tmp_path / "rows.csv").write_text("1,2\n")
-    text = f"ebmkit: 1\ndata: {{use: csv, path: {tmp_path}/rows.csv}}\nmodel: mlp\nsampler: langevin\n"
+    head = f"ebmkit: 1\ndata: {{use: csv, path: {tmp_path}/rows.csv}}\n"
+    text = head + "model: mlp\nobjective: mle\ntrain: {steps: 1}\n"
     (mistake,) = mistakes_of(text, tmp_path)
     assert (mistake.code, mistake.message) == ("E210", "data 'csv' has no training points")
     (tmp_path / "rows.csv").write_text("1,2\n3,4\n")
-    (mistake,) = mistakes_of(text.replace("csv}", "csv, standardize: true}"), tmp_path)
-    assert "a single training row has no standard deviation" in mistake.message
+    (mistake,) = mistakes_of(text, tmp_path)
+    assert "a single training point, which has no spread to scale by" in mistake.message
 
 
 def test_labels_beyond_the_classes_of_a_model_are_refused_with_both_places(tmp_path):

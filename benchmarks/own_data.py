@@ -1,0 +1,281 @@
+"""Default parameters on data of other scales and shapes: every objective, several seeds.
+
+    .venv/bin/python benchmarks/own_data.py [--sets WORD ...] [--objectives NAME ...] [--seeds N] [--steps N]
+        [--workers N] [--page]
+
+Each run reads a file, as a user's does, and has default parameters but for the number of steps. The distance is the
+sliced Wasserstein distance of the samples to held-out points, in multiples of its floor, that of training points. What
+is known is in .cache/own_data.jsonl: a second call continues from there. The table is printed at the end; `--page` also
+writes it to docs/own-data.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+KNOWN = ROOT / ".cache" / "own_data.jsonl"
+PAGE = ROOT / "docs" / "own-data.md"
+POINTS = 10_000
+
+Rng = np.random.Generator
+
+
+def blobs(rng: Rng) -> np.ndarray:
+    centres = np.array([[-2.0, 0.0], [1.0, 1.5], [1.0, -1.5]])
+    return centres[rng.integers(3, size=POINTS)] + 0.4 * rng.standard_normal((POINTS, 2))
+
+
+def pinwheel(rng: Rng) -> np.ndarray:
+    arm = rng.integers(5, size=POINTS)
+    x = rng.standard_normal((POINTS, 2)) * [0.3, 0.05] + [1, 0]
+    angle = 2 * np.pi * arm / 5 + 0.25 * np.exp(x[:, 0])
+    turned = np.stack(
+        [x[:, 0] * np.cos(angle) - x[:, 1] * np.sin(angle), x[:, 0] * np.sin(angle) + x[:, 1] * np.cos(angle)]
+    )
+    return turned.T * [20, 1]
+
+
+def line(rng: Rng) -> np.ndarray:
+    return np.where(rng.random(POINTS) < 0.3, rng.normal(-3, 0.5, POINTS), rng.normal(2, 1, POINTS))[:, None]
+
+
+def checkerboard(rng: Rng) -> np.ndarray:
+    x = rng.random(POINTS) * 4 - 2
+    y = rng.random(POINTS) - 2 * rng.integers(0, 2, POINTS)
+    return np.stack([x, y + np.floor(x) % 2], 1) * 2
+
+
+def rings(rng: Rng) -> np.ndarray:
+    radius = rng.choice([1.0, 2.0, 3.0], POINTS) + 0.08 * rng.standard_normal(POINTS)
+    angle = 2 * np.pi * rng.random(POINTS)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+
+
+def spirals(rng: Rng) -> np.ndarray:
+    t = np.sqrt(rng.random(POINTS)) * 3 * np.pi
+    sign = rng.choice([-1, 1], POINTS)
+    return np.stack([-np.cos(t) * t * sign, np.sin(t) * t * sign], 1) / 3 + 0.1 * rng.standard_normal((POINTS, 2))
+
+
+def swiss_roll(rng: Rng) -> np.ndarray:
+    t = 1.5 * np.pi * (1 + 2 * rng.random(POINTS))
+    return np.stack([t * np.cos(t), t * np.sin(t)], 1) + 0.5 * rng.standard_normal((POINTS, 2))
+
+
+def scales(rng: Rng) -> np.ndarray:
+    narrow = rng.random((POINTS, 1)) < 0.5
+    return np.where(narrow, 0.1, 2.0) * rng.standard_normal((POINTS, 2)) + np.where(narrow, 1.0, 0.0)
+
+
+def heavy_tails(rng: Rng) -> np.ndarray:
+    return rng.standard_t(3, (POINTS, 2)) * [1, 5] + [0, 50]
+
+
+def five(rng: Rng) -> np.ndarray:
+    mixing = np.random.default_rng(7).standard_normal((5, 5))
+    centres = np.random.default_rng(8).standard_normal((3, 5)) * 3
+    return (centres[rng.integers(3, size=POINTS)] + rng.standard_normal((POINTS, 5))) @ mixing * 10
+
+
+def gaussian(rng: Rng) -> np.ndarray:
+    return rng.standard_normal((POINTS, 20)) @ np.random.default_rng(9).standard_normal((20, 20))
+
+
+def diabetes(rng: Rng) -> np.ndarray:
+    """Nine measurements of 442 patients, in their units."""
+    from sklearn.datasets import load_diabetes
+
+    x = load_diabetes(scaled=False).data
+    return np.delete(x, 1, axis=1)[rng.permutation(len(x))]  # without the sex, which has two values
+
+
+SETS: dict[str, Callable[[Rng], np.ndarray]] = {
+    "three blobs": blobs,
+    "mean at 100": lambda rng: blobs(rng) + 100,
+    "scale 1e-3": lambda rng: blobs(rng) * 1e-3,
+    "scale 50": lambda rng: blobs(rng) * 50,
+    "stretched pinwheel": pinwheel,
+    "one dimension": line,
+    "checkerboard": checkerboard,
+    "rings": rings,
+    "spirals": spirals,
+    "swiss roll": swiss_roll,
+    "two scales": scales,
+    "heavy tails": heavy_tails,
+    "5-D mixture": five,
+    "20-D Gaussian": gaussian,
+    "patients, 9-D": diabetes,
+}
+
+ENERGIES = (
+    "nce",
+    "mle",
+    "adaptive_nce",
+    "adaptive_bregman",
+    "conditional_nce",
+    "bregman",
+    "ranking_nce",
+    "score_matching",
+    "hutchinson_score_matching",
+    "sliced_score_matching",
+    "finite_difference_score_matching",
+    "denoising_score_matching",
+    "adversarial_ce",
+    "flow_ce",
+    "adversarial",
+    "diffusion_recovery",
+    "stein",
+)
+SCORES = {"noise_conditional_score_matching": "geometric", "sde_score_matching": "vp"}
+
+
+def spec_of(objective: str, seed: int, steps: int, path: str) -> dict[str, Any]:
+    """Default parameters but for the steps."""
+    spec = {
+        "ebmkit": 1,
+        "name": "own-data",
+        "seed": seed,
+        "data": {"use": "npz", "path": path},
+        "model": "mlp",
+        "objective": objective,
+        "train": {"steps": steps},
+        "samples": 2000,
+        "samples_every": None,
+        "evaluate": [{"use": "sliced_wasserstein", "samples": 2000}],
+    }
+    if objective in SCORES:
+        schedule = SCORES[objective]
+        spec |= {
+            "model": {"use": "mlp_score", "schedule": schedule},
+            "objective": {"use": objective, "schedule": schedule},
+        }
+    return spec
+
+
+def trial(name: str, objective: str, seed: int, steps: int) -> dict[str, Any]:
+    """The numbers of one run, or how it ended."""
+    import torch
+
+    import ebmkit
+    from ebmkit.errors import EbmkitError, Mistakes
+
+    torch.set_num_threads(1)
+    began = time.process_time()
+    row: dict[str, Any] = {"set": name, "objective": objective, "seed": seed, "steps": steps}
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/points.npz"
+        np.savez(path, x=SETS[name](np.random.default_rng(seed)))
+        try:
+            record = ebmkit.run(spec_of(objective, seed, steps, path), runs_dir=folder, report=False)
+            row |= {"results": record.results, "warnings": record.warnings}
+        except (EbmkitError, Mistakes) as error:
+            row["error"] = str(error)
+    return row | {"cpu": round(time.process_time() - began, 1)}
+
+
+def key(row: dict[str, Any]) -> tuple[str, str, int, int]:
+    return row["set"], row["objective"], row["seed"], row["steps"]
+
+
+def known() -> dict[tuple[str, str, int, int], dict[str, Any]]:
+    lines = KNOWN.read_text().splitlines() if KNOWN.exists() else []
+    return {key(row): row for row in map(json.loads, lines)}
+
+
+def chosen(words: list[str] | None, names: list[str]) -> list[str]:
+    """The names of which one of the words is a part."""
+    return [name for name in names if words is None or any(word in name for word in words)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--objectives", nargs="*", help="their names")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--page", action="store_true")
+    options = parser.parse_args()
+    sets, everything = chosen(options.sets, list(SETS)), [*ENERGIES, *SCORES]
+    objectives = [name for name in everything if not options.objectives or name in options.objectives]
+    wanted = [
+        (name, objective, seed, options.steps)
+        for seed in range(options.seeds)
+        for objective in objectives
+        for name in sets
+    ]
+    rows = known()
+    KNOWN.parent.mkdir(exist_ok=True)
+    with ProcessPoolExecutor(options.workers) as pool, KNOWN.open("a") as file:
+        running = [pool.submit(trial, *one) for one in wanted if one not in rows]
+        for number, future in enumerate(as_completed(running), 1):
+            row = future.result()
+            rows[key(row)] = row
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            print(
+                f"{number}/{len(running)}  {row['set']}, {row['objective']}, seed {row['seed']}: {ratio(row)}",
+                flush=True,
+            )
+    text = table([rows[one] for one in wanted if one in rows], sets, objectives)
+    print(text)
+    if options.page:
+        PAGE.write_text(page(text, options.steps))
+
+
+def ratio(row: dict[str, Any]) -> str:
+    if "error" in row:
+        return f"failed: {row['error'][:100]}"
+    found = row["results"]
+    if "sliced_wasserstein" not in found:
+        return "no distance"
+    times = found["sliced_wasserstein"] / found["sliced_wasserstein_floor"]
+    return f"{times:.2f} times the floor, {row['cpu']} CPU s, {verdict(row)}"
+
+
+def verdict(row: dict[str, Any]) -> str:
+    """What the run itself said of its samples."""
+    said = row.get("results", {}).get("verdict")
+    return "?" if said is None else ("match", "slight", "MISMATCH")[int(said)]
+
+
+def table(rows: list[dict[str, Any]], sets: list[str], objectives: list[str]) -> str:
+    """Medians over seeds of the distance in multiples of the floor; `!` where every run said that it does not match."""
+    lines = [f"| data | {' | '.join(objectives)} |", f"|---|{'---:|' * len(objectives)}"]
+    for name in sets:
+        cells = []
+        for objective in objectives:
+            here = [row for row in rows if (row["set"], row["objective"]) == (name, objective)]
+            good = [row["results"] for row in here if "sliced_wasserstein" in row.get("results", {})]
+            if not good:
+                cells.append("failed" if here else "")
+                continue
+            times = median(found["sliced_wasserstein"] / found["sliced_wasserstein_floor"] for found in good)
+            warned = all(verdict(row) == "MISMATCH" for row in here if "results" in row)
+            cells.append(f"{times:.1f}{'!' if warned else ''}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def page(text: str, steps: int) -> str:
+    return (
+        "# Default parameters on other data\n\n"
+        f"Made by `python benchmarks/own_data.py --page`: {steps:,} steps, everything else by default; medians over "
+        "seeds of the sliced Wasserstein distance of 2,000 samples to held-out points, in multiples of that of "
+        "training points. `!`: every run says itself that its samples do not match the data.\n\n" + text + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
