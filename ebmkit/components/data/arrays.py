@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ebmkit.components.data.headers import Header, npz_member, opened, read_npy_header
 from ebmkit.contracts.lazy import torch
-from ebmkit.storage.expansion import check_sparse
 from ebmkit.storage.memory import available_memory
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ def read_npz(path: str, name: str) -> Tensor:
 def map_array(path: str, header: Header) -> Tensor:
     """An array of an uncompressed file, memory-mapped: the system reads a page when it is accessed."""
     with opened(path) as file:
-        check_sparse(file.fileno())  # all numbers are checked, which would take hours
         # Read-only and shared: it costs no memory at any size, and the user's file cannot be written to.
         return _tensor(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header)
 

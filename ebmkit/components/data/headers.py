@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from ebmkit.contracts.kinds import Event
-from ebmkit.storage.expansion import check_expansion
+from ebmkit.storage.expansion import check_expansion, check_sparse
 from ebmkit.storage.regular import open_regular
 
 #: Maximum number of bytes read to find the header of one array; numpy and safetensors write a few hundred.
@@ -100,7 +100,9 @@ def opened(path: str) -> Iterator[IO[bytes]]:
 def npy_header(path: str) -> Header:
     """The header of a .npy file."""
     with opened(path) as file:
-        return read_npy_header(file, os.fstat(file.fileno()).st_size)
+        header = read_npy_header(file, os.fstat(file.fileno()).st_size)
+        check_sparse(file.fileno())  # every number is read and checked later, which would take hours
+        return header
 
 
 def npz_header(path: str, name: str) -> Header:
@@ -145,6 +147,7 @@ def safetensors_header(path: str, name: str) -> Header:
         if not 0 <= begin <= end <= size - 8 - length:
             raise ValueError(f"is damaged: some numbers of '{name}' are missing")
         _check_room(header, 8 + length + end)
+        check_sparse(file.fileno())
         return header
 
 
