@@ -10,6 +10,7 @@ from ebmkit.components.noise.generator import GeneratorNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -49,6 +50,9 @@ class Adversarial(Objective):
     noise: Noise = GeneratorNoise()
     noise_ratio: Annotated[int, Ge(1)] = 1
     energy_l2: Annotated[float, Ge(0)] = 0.1
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(noise_ratio=self.noise_ratio)
 
     def extras(self, event: Event, data: Tensor) -> Contest:
         from ebmkit.contracts.modules.contest import Contest

@@ -10,6 +10,7 @@ from ebmkit.components.noise.gaussian import GaussianNoise
 from ebmkit.components.noise.generator import GeneratorNoise
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Loss, Noise, Objective, Space
+from ebmkit.contracts.traits import ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -53,6 +54,9 @@ class AdversarialCE(Objective):
     def __post_init__(self) -> None:
         if "learnable" not in self.generator.traits().offers:
             raise ValueError(f"'generator' must be trainable, but noise '{self.generator.component_name}' is not")
+
+    def traits(self) -> ObjectiveTraits:
+        return super().traits()._replace(noise_ratio=self.noise_ratio)
 
     def extras(self, event: Event, data: Tensor) -> ContrastiveContest:
         from ebmkit.components.noise.nets.mixed_density import MixedDensity

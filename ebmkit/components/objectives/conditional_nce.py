@@ -43,7 +43,7 @@ class ConditionalNCE(Objective):
     noise_ratio: Annotated[int, Ge(1)] = 4
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio))
+        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio), noise_ratio=self.noise_ratio)
 
     def extras(self, event: Event, data: Tensor) -> ConditionalDensity:
         return cast("ConditionalDensity", self.noise.build(event, data)).requires_grad_(False)

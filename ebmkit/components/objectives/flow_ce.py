@@ -46,7 +46,7 @@ class FlowCE(Objective):
     noise_ratio: Annotated[float, Gt(0)] = 1.0
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio))
+        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio), noise_ratio=self.noise_ratio)
 
     def extras(self, event: Event, data: Tensor) -> ContrastiveContest:
         from ebmkit.components.objectives.nets.contrastive_contest import ContrastiveContest

@@ -61,12 +61,25 @@ def _needs(spec: Spec, event: Event) -> Iterator[Need]:
         elif isinstance(component, Init) and (chains := component.capacity()):
             what = f"{label_of(component)} holds {chains:,} states of shape {event}, which take {{}}"
             yield Need(chains * state * number, path, what, "use fewer states")
+    yield from _noise(spec, event)
     if spec.chain_sampler and not spec.chains:  # those of long chains are on disk
         yield _samples(spec, event)
     if spec.data and not spec.data.files():
         points = sum(spec.data.point_count(split) or 0 for split in ("train", "test"))
         what = f"{label_of(spec.data)} makes {points:,} points of shape {event}, which take {{}}"
         yield Need(points * state * number, ("data",), what, "use fewer points")
+
+
+def _noise(spec: Spec, event: Event) -> Iterator[Need]:
+    """The noise that an objective draws for a batch, which has no more points than the data."""
+    if not spec.objective or not any(isinstance(part, Noise) for _, part in walk(spec.objective)):
+        return
+    points = spec.data.point_count("train") if spec.data else None
+    batch = max((min(stage.batch_size, points or stage.batch_size) for stage in spec.stages), default=0)
+    rows = int(min(spec.objective.traits().noise_ratio * batch, 2.0**63))  # the product may be infinite
+    if _in_host(spec):
+        what = f"{label_of(spec.objective)} draws {rows:,} noise samples of shape {event} in each step, which take {{}}"
+        yield Need(rows * prod(event) * _BYTES[spec.dtype], ("objective",), what, "use fewer noise samples per point")
 
 
 def _samples(spec: Spec, event: Event) -> Need:
@@ -83,8 +96,7 @@ def _samples(spec: Spec, event: Event) -> Need:
 def _parameters(spec: Spec, component: Model | Noise, event: Event, path: Path) -> Iterator[Need]:
     """Weights, and in training their gradients, the state of the optimizers and the running mean."""
     count, number = component.parameter_count(event) or 0, _BYTES[spec.dtype]
-    in_host = spec.device == "cpu" or (spec.device == "auto" and not may_have_gpu())
-    if not (spec.stages and in_host):  # networks are built on the host in any case
+    if not (spec.stages and _in_host(spec)):  # networks are built on the host in any case
         yield Need(count * number, path, f"{label_of(component)} needs {{}} for its weights", "use a smaller network")
         return
     kept = sum(stage.optimizer.state_count() or 0 for stage in spec.stages)  # None: unknown, so not counted
@@ -93,6 +105,11 @@ def _parameters(spec: Spec, component: Model | Noise, event: Event, path: Path) 
     parts = ["its weights", "gradients", *["optimizer state"] * bool(kept), *["running mean"] * averaged]
     what = f"{label_of(component)} needs {{}} for {', '.join(parts[:-1])} and {parts[-1]}"
     yield Need(copies * count * number, path, what, "use a smaller network")
+
+
+def _in_host(spec: Spec) -> bool:
+    """Whether everything is in the memory of this machine, and not in that of a GPU."""
+    return spec.device == "cpu" or (spec.device == "auto" and not may_have_gpu())
 
 
 def _bytes(size: int) -> str:

@@ -107,3 +107,32 @@ def test_an_optimizer_may_not_know_its_state(tmp_path, monkeypatch):
     monkeypatch.setattr(Adam, "state_count", lambda self: None)
     (mistake,) = mistakes_of(TRAINED.replace("10000, 10000", "12000, 12000") % "", tmp_path)
     assert "for its weights and gradients" in mistake.message
+
+
+@pytest.mark.parametrize(
+    ("objective", "count"),
+    [
+        ("nce, noise_ratio: 1e6", "256,000,000"),
+        ("ranking_nce, negatives: 1000000", "256,000,000"),
+        ("conditional_nce, noise_ratio: 1000000", "256,000,000"),
+        ("adversarial, noise_ratio: 1000000", "256,000,000"),
+        ("adversarial_ce, noise_ratio: 1e6", "256,000,000"),
+        ("flow_ce, noise_ratio: 1e6", "256,000,000"),
+        ("bregman, noise_ratio: 1e308", f"{2**63:,}"),
+    ],
+)
+def test_the_noise_of_a_batch_is_counted(tmp_path, objective, count):
+    text = f"ebmkit: 1\ndata: two_moons\nmodel: mlp\nobjective: {{use: {objective}}}\ntrain: {{steps: 1}}\n"
+    (mistake,) = mistakes_of(text, tmp_path)
+    assert (mistake.code, mistake.place.line) == ("E212", 4)
+    name = objective.partition(",")[0]
+    assert mistake.message.startswith(f"objective '{name}' draws {count} noise samples of shape (2,) in each step")
+
+
+def test_a_batch_has_no_more_points_than_the_data(tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text(
+        "ebmkit: 1\ndata: {use: two_moons, size: 100}\nmodel: mlp\nobjective: nce\n"
+        "train: {steps: 1, batch_size: 1000000000}\n"
+    )
+    assert load_spec(path)
