@@ -36,7 +36,12 @@ def _plain(value: Any, path: tuple[Any, ...]) -> Any:
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if hasattr(value, "tolist"):  # numpy and torch, neither of which is imported here
-        return _plain(value.tolist(), path)
+        try:
+            listed = value.tolist()
+        except (NotImplementedError, RuntimeError, TypeError):  # sparse tensors, and those without numbers
+            listed = value
+        if type(listed) is not type(value):  # numpy's longdouble, which Python has no number for, stays as it is
+            return _plain(listed, path)
     if value is not None:
         raise NotASpec(
             f"{_dotted(path)}: a value of type '{type(value).__name__}' cannot stand in a spec",

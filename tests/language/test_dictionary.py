@@ -57,6 +57,9 @@ def test_infinity_is_refused_as_a_number():
         ({"sampler": {"use": "langevin", "steps": {5}}}, "sampler.steps: a value of type 'set'"),
         ({"evaluate": [{"use": object()}]}, "evaluate.0.use: a value of type 'object'"),
         ({"model": {"use": "gaussian", "mean": np.array([1j])}}, "model.mean.0: a value of type 'complex'"),
+        ({"model": {"use": "gaussian", "mean": torch.zeros(2, device="meta")}}, "model.mean: a value of type 'Tensor'"),
+        ({"model": {"use": "gaussian", "mean": torch.eye(2).to_sparse()}}, "model.mean: a value of type 'Tensor'"),
+        ({"seed": np.longdouble(3)}, "seed: a value of type 'longdouble'"),
         ({"model": {("a", "b"): 1}}, r"model: key \('a', 'b'\) is not a string"),
     ],
 )
