@@ -88,7 +88,8 @@ def _open_base(source: Source, extends: Node, chain: tuple[str, ...]) -> Source:
         raise BadExtends("'extends' must name one other spec", extends.place, help="extends: base.yaml")
     relative = Path(source.name).parent / name
     if not _exists(relative) and packaged.find(name) is None:
-        known = [*packaged.names(), *(path.name for path in Path(source.name).parent.glob("*.y*ml"))]
+        near = Path(source.name).parent.glob("*.y*ml")
+        known = [*packaged.names(), *(path.name for path in near if _exists(path))]  # a link may lead nowhere
         raise BadExtends(f"there is no spec '{name}'", extends.place, label=did_you_mean(name, known))
     path = str(relative) if _exists(relative) else name
     if _identity(str(packaged.find(path) or path)) in (*chain, _identity(source.name)):

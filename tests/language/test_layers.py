@@ -77,6 +77,13 @@ def test_extends_that_leads_nowhere(tmp_path, texts, word):
     assert caught.value.place.line == 1
 
 
+def test_a_link_that_leads_nowhere_is_not_suggested(tmp_path):
+    (tmp_path / "base.yaml").symlink_to("base.yaml")
+    with pytest.raises(EbmkitError, match=r"there is no spec 'base\.yaml'") as caught:
+        files(tmp_path, child="extends: base.yaml\n")
+    assert "base.yaml" not in caught.value.label
+
+
 def test_set_reaches_nested_values_and_positions():
     assert changed("objective.noise.inflate=3.0")["objective"]["noise"]["inflate"] == 3.0
     assert changed("evaluate.1={use: ess, every: 5}")["evaluate"][1] == {"use": "ess", "every": 5}
