@@ -30,7 +30,8 @@ def start_misfits(path: Path, init: Init, checked: Checked, here: Places) -> Ite
     in_noise = any(isinstance(outer, Noise) and at == path[: len(at)] for at, outer in walk(spec))
     ratio = spec.objective.traits().noise_ratio if in_noise and spec.objective else 1.0
     for position, stage in enumerate(spec.stages):
-        if (needed := max(1, round(ratio * stage.batch_size))) > capacity:
+        # The product of numbers that a spec may say can be infinite.
+        if (needed := max(1, round(min(ratio * stage.batch_size, 2.0**63)))) > capacity:
             yield TooManyChains(
                 f"{label_of(init)} holds {capacity} chains, but a batch needs {needed}",
                 here(*path),
