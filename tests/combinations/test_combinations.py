@@ -11,7 +11,7 @@ import pytest
 from tests.combinations.drawing import Drawing, Focus, all_components, uses
 from tests.combinations.files import write_archives
 from tests.combinations.shrinking import shrunk
-from tests.combinations.trial import Outcome, attempt
+from tests.combinations.trial import LITTLE, PATIENCE, Outcome, attempt
 
 #: Seeds of the long sweep, and of a second one that nothing was tuned on.
 SWEEPS = {"first": 0, "second": 1_000_000}
@@ -34,8 +34,10 @@ def trial(seed: int, folder: Path, focus: Focus, archives: dict | None = None) -
 def failure(seed: int, spec: dict, outcome: Outcome, folder: Path) -> str:
     """A report with the smallest spec that fails in the same way."""
 
+    seconds = PATIENCE if "TooSlow" in outcome.code else LITTLE  # without `samples:`, a run may take minutes
+
     def fails(smaller: dict) -> bool:
-        found = attempt(smaller, folder / "smaller", report=False)
+        found = attempt(smaller, folder / "smaller", report=False, seconds=seconds)
         return (found.word, found.code) == (outcome.word, outcome.code)
 
     smallest = shrunk(spec, fails)
@@ -84,3 +86,19 @@ def test_a_failure_is_shown_in_its_smallest_form():
     spec = {"ebmkit": 1, "a": {"use": "x", "b": [1, 2, 3], "c": 4}, "d": 5}
     found = shrunk(spec, lambda smaller: 2 in smaller.get("a", {}).get("b", []))
     assert found == {"ebmkit": 1, "a": {"use": "x", "b": [2]}}
+
+
+def test_a_metric_without_a_value_says_so_at_its_place(tmp_path, one_thread):
+    """None of the samples meets the condition: this depends on the random numbers of a run."""
+    spec = {
+        "ebmkit": 1,
+        "model": {"use": "ising", "shape": [4, 4]},
+        "sampler": "gibbs",
+        "samples": 1,
+        "evaluate": [
+            {"use": "probability", "given": [[unit, unit % 2 * 2 - 1] for unit in range(1, 16)], "exact": False}
+        ],
+    }
+    outcome = attempt(spec, tmp_path, report=False)
+    assert outcome.word == "diverged"
+    assert outcome.said.startswith("metric 'probability': none of ")

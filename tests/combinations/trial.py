@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.running import Diverged, OutOfMemory
 from ebmkit.language.load import load_spec
 
-#: CPU seconds that a run may take; most take less than one.
-PATIENCE = 120
+#: CPU seconds that a run may take; most take less than one. And those of a run that is only tried to be a smaller one.
+PATIENCE, LITTLE = 120, 10
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Outcome:
     said: str = ""
 
 
-def attempt(spec: dict[str, Any], folder: Path, *, report: bool) -> Outcome:
+def attempt(spec: dict[str, Any], folder: Path, *, report: bool, seconds: float = PATIENCE) -> Outcome:
     """Validate a spec and run it in `folder`, which is removed afterwards."""
     try:
         plan = load_spec(json.loads(json.dumps(spec)))
@@ -43,7 +44,7 @@ def attempt(spec: dict[str, Any], folder: Path, *, report: bool) -> Outcome:
     from ebmkit.report.drawing import draw_run
 
     try:
-        with warnings.catch_warnings(), _limited():
+        with warnings.catch_warnings(), _limited(seconds):
             warnings.simplefilter("ignore")
             record = session.run(plan, runs_dir=folder, draw=draw_run if report else None)
         return _ended([failure.error for failure in record.failed])
@@ -56,10 +57,14 @@ def attempt(spec: dict[str, Any], folder: Path, *, report: bool) -> Outcome:
 
 
 def _ended(errors: Sequence[EbmkitError]) -> Outcome:
-    """A run that ended, with what failed in its evaluation. What diverged must name a component and a step."""
+    """A run that ended, with what failed in its evaluation.
+
+    What diverged must name a component and a step. A metric may have no value for the numbers of a run, such as a
+    conditional probability without a sample that meets the condition; it says so at its place.
+    """
     for error in errors:
-        located = error.place is not None and ("step" in error.message or "chain" in error.message)
-        if not (isinstance(error, Diverged) and located):
+        when = isinstance(error.__cause__, Unmeasurable) or "step" in error.message or "chain" in error.message
+        if not (isinstance(error, Diverged) and error.place is not None and when):
             return _failed("evaluation", error)
     return Outcome("diverged", errors[0].code, errors[0].message) if errors else Outcome("ran")
 
@@ -83,16 +88,16 @@ def _failed(stage: str, error: BaseException) -> Outcome:
 
 
 class TooSlow(Exception):
-    """The trial took longer than PATIENCE."""
+    """The trial took longer than it may."""
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def _limited(seconds: float) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise TooSlow
 
     before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:

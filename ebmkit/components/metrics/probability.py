@@ -86,7 +86,7 @@ class Probability(Metric):
         x = view.samples(self.samples)
         among = _have(x, self.given)
         if not (count := int(among.sum())):
-            raise Unmeasurable(f"none of {len(x)} samples has {_written(self.given)}")
+            raise Unmeasurable(f"none of {len(x)} samples has {_written(self.given)}: use more samples")
         found = {self._name(): int((_have(x, self.of) & among).sum()) / count}
         if self.exact:
             p = probabilities(view)
