@@ -26,6 +26,8 @@ class DataTraits(NamedTuple):
     variation: Variation = "full"
     #: Whether the points are near unit scale by construction, so that `scale: auto` leaves them in their units.
     unit_scale: bool = False
+    #: Whether that density is zero in some regions.
+    bounded: bool = False
 
 
 class ModelTraits(NamedTuple):

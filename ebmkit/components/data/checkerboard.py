@@ -11,6 +11,7 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -44,6 +45,9 @@ class Checkerboard(Data):
     def __post_init__(self) -> None:
         if self.fields % 2:
             raise ValueError(f"'fields' is {self.fields}, but must be an even number, so that columns are equal")
+
+    def traits(self) -> DataTraits:
+        return super().traits()._replace(bounded=True)
 
     def event(self) -> Event:
         return (2,)

@@ -40,7 +40,7 @@ class KLDivergence(Metric):
         kl_reverse: divergence of the density of the data from the model.
 
     Parameters:
-        reverse: report `kl_reverse` too; if it is infinite the run stops.
+        reverse: report `kl_reverse` too; refused for data whose density is zero in some regions.
         tolerance: largest accepted error of either normaliser, from the grid and from the mass outside, each.
         every: interval in training steps; by default it is measured only at the end.
 
@@ -56,10 +56,13 @@ class KLDivergence(Metric):
     tolerance: Annotated[float, Gt(0)] = 1e-4
 
     def refusal(self, question: Question) -> str | None:
-        event = question.event
-        if prod(event) <= 2:
-            return None
-        return f"integrates over one or two coordinates, but a state has {prod(event)}"
+        event, data = question.event, question.data
+        if prod(event) > 2:
+            return f"integrates over one or two coordinates, but a state has {prod(event)}"
+        if self.reverse and data and data.traits().bounded:
+            where = f"where the density of data '{data.component_name}' is zero"
+            return f"reports 'kl_reverse', which is infinite {where}; leave out 'reverse'"
+        return None
 
     def results(self) -> tuple[str, ...]:
         return ("kl_divergence", "kl_error", *(("kl_reverse",) if self.reverse else ()))
