@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
 
+from ebmkit.contracts.files import absence, as_written
 from ebmkit.contracts.kinds import Data, Dataset
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.walk import walk
@@ -72,9 +72,8 @@ def check_files(plan: Plan) -> None:
         with ErrorSite(plan, path):
             missing = part.missing()
         if missing:
-            said = f"data '{plan.name_at(path)}': there is no file '{missing[0]}'"
-            where = "" if missing[0].is_absolute() else f" in {Path.cwd()}"
-            raise DataUnreadable(said + where, plan.place(path), help=part.origin())
+            said = f"data '{plan.name_at(path)}': {absence(as_written(part, missing[0]))}"
+            raise DataUnreadable(said, plan.place(path), help=part.origin())
 
 
 def load(plan: Plan, split: Split, streams: Streams, dtype: torch.dtype, *, stand_in: bool) -> Points:

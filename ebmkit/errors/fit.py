@@ -168,7 +168,8 @@ class MemoryExceeded(FitError):
 class DataUnreadable(FitError):
     """The shape of the data cannot be determined: a file is missing, is damaged, or has other contents.
 
-    Only the beginning of the file was read. A relative path is relative to the current working directory.
+    Only the beginning of the file was read. A relative path is relative to the folder of the spec if it
+    exists there, else to the working directory.
 
     Wrong:
         ebmkit: 1

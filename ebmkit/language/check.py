@@ -8,14 +8,15 @@ tree, and the tree knows the place.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from ebmkit.contracts.component import Component
+from ebmkit.contracts.files import FilePath
 from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.describe import describe_error
@@ -29,6 +30,7 @@ from ebmkit.errors.schema import (
 )
 from ebmkit.errors.source import Path
 from ebmkit.errors.text import TooLarge
+from ebmkit.language.files import FILES, Finder
 from ebmkit.language.found import FOUND, Found
 from ebmkit.language.sections import Spec
 from ebmkit.language.text import MAX_DEPTH, Node, show
@@ -55,7 +57,8 @@ def check(tree: Node, registry: Registry, *, default_name: str = "experiment") -
     checker = _Checker(tree, registry)
     checker.check_version()
     checker.check_plugins()
-    sections = {name: node.plain() for name, node in checker.root.items() if name not in ("parts", "plugins")}
+    checker.check_files()
+    sections = {name: node.plain() for name, node in checker.root.items() if name not in ("parts", "plugins", FILES)}
     sections.setdefault("name", default_name)
     if "ebmkit" in sections:
         sections["ebmkit"] = 1  # any other value was refused above; to pydantic, 1.0 and true are 1 too
@@ -81,6 +84,7 @@ class _Checker:
         self.open_parts: list[str] = []  # those whose check is under way, to notice a circle
         self.used_parts: set[str] = set()
         self.absent_plugins: set[str] = set()
+        self._finder = Finder(tree)
 
     # What stands at the top -------------------------------------------------------------------------------------------
 
@@ -118,6 +122,16 @@ class _Checker:
                 error.place = node.place
                 self.mistakes.append(error)
                 self.absent_plugins.add(namespace)
+
+    def check_files(self) -> None:
+        """`files:` states where the files of a run were found."""
+        for path, node in self._mapping(FILES).items():
+            if not isinstance(node.value, str):
+                self.mistakes.append(WrongType(f"the file '{path}' is a path, not {show(node.plain())}", node.place))
+
+    def locate(self, path: str) -> str:
+        """Called by pydantic wherever an annotation names a file."""
+        return self._finder.locate(path)
 
     def check_unused_parts(self) -> None:
         for name, node in self.parts.items():
@@ -160,7 +174,8 @@ class _Checker:
             if name.startswith("$"):
                 error.help = f"write a reference without 'use': {kind}: $name"
             raise _at(error, "use") from None
-        made: Component = self._construct(cls, parameters, owner=f"{kind} '{name}'")
+        defaults = _default_paths(cast("Hashable", cls)) if kind == "data" else {}
+        made: Component = self._construct(cls, {**defaults, **parameters}, owner=f"{kind} '{name}'")
         return made
 
     def _useless(self, kind: str, value: dict[str, Any], name: Any) -> EbmkitError:
@@ -262,6 +277,13 @@ def _carrier(found: Found | None, *path: str | int) -> ValidationError:
 @cache
 def _adapter(cls: Any) -> TypeAdapter[Any]:
     return TypeAdapter(cls)
+
+
+@cache
+def _default_paths(cls: Any) -> dict[str, Any]:
+    """Default paths of files, which are looked for as if they were written."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: field.default for field in fields(cls) if hints[field.name] == FilePath}
 
 
 @cache

@@ -19,6 +19,7 @@ from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.source import Path, Place
 from ebmkit.language.check import Checked
 from ebmkit.language.culprit import culprit
+from ebmkit.language.files import FILES, files_found
 from ebmkit.language.fit import event_of, misfits
 from ebmkit.language.fit.places import Places
 from ebmkit.language.judging import with_judging_chains
@@ -93,6 +94,9 @@ class _Filled:
         for name in ("plugins", "parts"):
             if name in self.source.value:  # type: ignore[operator]  # the root is a mapping
                 self.tree[name] = self.source.follow([name]).plain()
+        if files := files_found(checked.spec):
+            self.tree[FILES] = files
+            self.origins |= dict.fromkeys(((FILES, path) for path in files), "where it was found")
         for (name, _), part in checked.parts.items():
             self.tree["parts"][name] = self.fill(part, ("parts", name), "default")
 

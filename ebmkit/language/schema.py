@@ -27,6 +27,11 @@ def schema(registry: Registry) -> dict[str, Any]:
         "additionalProperties": {"type": "string"},
         "description": 'Plugins that the spec needs, as requirements: {alpha: "ebmkit-alpha>=0.2"}.',
     }
+    properties["files"] = {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": "Where the relative paths of a run were found; written into its resolved.yaml.",
+    }
     properties["parts"] = {
         "type": "object",
         "additionalProperties": {"anyOf": [{"$ref": f"#/$defs/{kind}"} for kind in KINDS]},

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le
 
 from ebmkit.components.data.headers import npy_header
 from ebmkit.contracts.component import component
+from ebmkit.contracts.files import FilePath, located
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 
@@ -43,7 +44,8 @@ class CelebA(Data):
     --dry-run`.
 
     Parameters:
-        path: the file; a relative path is relative to the working directory.
+        path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
+            working directory.
         side: height and width of the images in it.
         dequantize: add uniform noise of the width of a grey level, so that there is a density. It is drawn once.
 
@@ -55,13 +57,13 @@ class CelebA(Data):
 
     unit_scale: ClassVar[bool] = True
 
-    path: str = "celeba-32.npy"
+    path: FilePath = "celeba-32.npy"
     side: Annotated[int, Ge(1), Le(1024)] = 32
     dequantize: bool = False
 
     def event(self) -> Event:
         event = (3, self.side, self.side)
-        if Path(self.path).exists():  # the shape is known without it
+        if located(self.path).exists():  # the shape is known without it
             header = npy_header(self.path)
             if (header.dtype, header.shape) != ("uint8", (IMAGES, *event)):
                 raise ValueError(
@@ -71,7 +73,7 @@ class CelebA(Data):
         return event
 
     def files(self) -> tuple[Path, ...]:
-        return (Path(self.path),)
+        return (located(self.path),)
 
     def origin(self) -> str:
         return (

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le, MinLen
 
 from ebmkit.components.data.headers import opened
 from ebmkit.contracts.component import component
+from ebmkit.contracts.files import FilePath, as_written, located
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
@@ -40,7 +41,7 @@ class Cifar10(Data):
 
     Parameters:
         folder: folder with data_batch_1.bin to data_batch_5.bin and test_batch.bin; a relative path is relative to the
-            working directory.
+            folder of the spec if it exists there, else to the working directory.
         labels: the classes to use; null uses all ten.
         dequantize: add uniform noise of the width of a grey level, so that there is a density. It is drawn once.
 
@@ -53,7 +54,7 @@ class Cifar10(Data):
     unit_scale: ClassVar[bool] = True
     labelled: ClassVar[bool] = True
 
-    folder: str = "cifar-10-batches-bin"
+    folder: FilePath = "cifar-10-batches-bin"
     labels: Annotated[tuple[Annotated[int, Ge(0), Le(CLASSES - 1)], ...], MinLen(1)] | None = None
     dequantize: bool = False
 
@@ -67,12 +68,12 @@ class Cifar10(Data):
         return SHAPE
 
     def files(self) -> tuple[Path, ...]:
-        return tuple(Path(self.folder) / name for names in FILES.values() for name in names)
+        return tuple(located(self.folder) / name for names in FILES.values() for name in names)
 
     def origin(self) -> str:
         return (
             "unpack cifar-10-binary.tar.gz of https://www.cs.toronto.edu/~kriz/cifar.html, "
-            f"so that there is '{self.files()[0]}', or set 'folder:' to the folder of its files"
+            f"so that there is '{as_written(self, self.files()[0])}', or set 'folder:' to the folder of its files"
         )
 
     def point_count(self, split: Split) -> int | None:
@@ -88,7 +89,7 @@ class Cifar10(Data):
         records = torch.empty(len(FILES[split]) * IMAGES, RECORD, dtype=torch.uint8)
         for n, name in enumerate(FILES[split]):
             part = records[n * IMAGES : (n + 1) * IMAGES].flatten()
-            with opened(str(Path(self.folder) / name)) as file:
+            with opened(str(located(self.folder) / name)) as file:
                 part.copy_(torch.frombuffer(bytearray(file.read(len(part))), dtype=torch.uint8))
         y = records[:, 0].long()
         if int(y.max()) >= CLASSES:

@@ -24,6 +24,7 @@ from ebmkit.components.data.rows import (
     scaled,
 )
 from ebmkit.contracts.component import component
+from ebmkit.contracts.files import FilePath, located
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
@@ -52,7 +53,8 @@ class Csv(Data):
     number gives the names of the columns.
 
     Parameters:
-        path: the file; a relative path is relative to the working directory.
+        path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
+            working directory.
         columns: the columns to use, by name or counted from 0; null uses all.
         delimiter: character between two numbers.
         test_fraction: fraction of the rows that is held out.
@@ -64,7 +66,7 @@ class Csv(Data):
     Example: data: {use: csv, path: flowers.csv, columns: [petal_length, petal_width]}
     """
 
-    path: str = "data.csv"
+    path: FilePath = "data.csv"
     columns: Annotated[tuple[str | Annotated[int, Ge(0)], ...], MinLen(1)] | None = None
     delimiter: Literal[",", ";", "\t"] = ","
     test_fraction: TestFraction = 0.2
@@ -82,7 +84,7 @@ class Csv(Data):
         return (len(first),)
 
     def files(self) -> tuple[Path, ...]:
-        return (Path(self.path),)
+        return (located(self.path),)
 
     def point_count(self, split: Split) -> int | None:
         return row_count(split, self._row_count(), self.test_fraction)

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from math import prod
-from pathlib import Path
 from typing import IO, NamedTuple, cast
 
+from ebmkit.contracts.files import absence, located
 from ebmkit.contracts.kinds import Event
 from ebmkit.storage.expansion import check_expansion, check_sparse
 from ebmkit.storage.regular import open_regular
@@ -82,13 +82,11 @@ class Header(NamedTuple):
 @contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
     """A regular file, open for reading. Errors of opening and of reading it become ValueErrors that name the file."""
-    file = Path(path)
     try:
-        with open_regular(file) as stream:
+        with open_regular(located(path)) as stream:
             yield stream
     except FileNotFoundError:
-        where = "" if file.is_absolute() else f" in {Path.cwd()}"
-        raise ValueError(f"there is no file '{path}'{where}") from None
+        raise ValueError(absence(path)) from None
     except OSError as error:
         raise ValueError(f"'{path}' cannot be read: {error.strerror or error}") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:

@@ -15,6 +15,7 @@ from ebmkit.components.data.rows import (
     scaled,
 )
 from ebmkit.contracts.component import component
+from ebmkit.contracts.files import FilePath, located
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.traits import DataTraits
@@ -33,7 +34,8 @@ class Npz(Data):
     one-dimensional points.
 
     Parameters:
-        path: the file; a relative path is relative to the working directory.
+        path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
+            working directory.
         x: name of the array of points, one per row.
         y: name of an array of integer labels; null for none.
         test_fraction: fraction of the rows that is held out.
@@ -45,7 +47,7 @@ class Npz(Data):
     Example: data: {use: npz, path: blobs.npz, x: points, test_fraction: 0.1}
     """
 
-    path: str = "data.npz"
+    path: FilePath = "data.npz"
     x: str = "x"
     y: str | None = None
     test_fraction: TestFraction = 0.2
@@ -67,7 +69,7 @@ class Npz(Data):
         return event
 
     def files(self) -> tuple[Path, ...]:
-        return (Path(self.path),)
+        return (located(self.path),)
 
     def point_count(self, split: Split) -> int | None:
         return row_count(split, npz_header(self.path, self.x).shape[0], self.test_fraction)

@@ -13,6 +13,7 @@ from ebmkit.components.data.rows import (
     scaled,
 )
 from ebmkit.contracts.component import component
+from ebmkit.contracts.files import FilePath, located
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.traits import DataTraits
@@ -32,7 +33,8 @@ class TensorFile(Data):
     A flat array contains one-dimensional points.
 
     Parameters:
-        path: the file; a relative path is relative to the working directory.
+        path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
+            working directory.
         x: name of the tensor of points in a .safetensors file; a .npy file has only one.
         test_fraction: fraction of the rows that is held out.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
@@ -43,7 +45,7 @@ class TensorFile(Data):
     Example: data: {use: tensor_file, path: images.safetensors, x: images, dequantize: 256}
     """
 
-    path: str = "data.npy"
+    path: FilePath = "data.npy"
     x: str = "x"
     test_fraction: TestFraction = 0.2
     dequantize: Levels | None = None
@@ -65,7 +67,7 @@ class TensorFile(Data):
         return self.header().event()
 
     def files(self) -> tuple[Path, ...]:
-        return (Path(self.path),)
+        return (located(self.path),)
 
     def point_count(self, split: Split) -> int:
         n = self.header().shape[0]

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ebmkit.contracts.files import as_written
 from ebmkit.contracts.kinds import Data
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.folder.commit import commit_of
@@ -59,8 +60,8 @@ def to_yaml(content: dict[str, Any]) -> str:
 
 def data_files(plan: Plan) -> dict[str, str]:
     """The files that the data of a plan, including those of metrics, are read from, with their SHA-256."""
-    found = (component.files() for _, component in walk(plan.spec) if isinstance(component, Data))
-    return {str(path): _sha256(path) for files in found for path in files}
+    found = (component for _, component in walk(plan.spec) if isinstance(component, Data))
+    return {str(as_written(each, file)): _sha256(file) for each in found for file in each.files()}
 
 
 def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> list[str]:
