@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from array import array
-from collections.abc import Iterator
-from itertools import chain
-from math import isfinite
+from collections.abc import Sequence
 from os import fstat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
@@ -23,6 +19,7 @@ from ebmkit.components.data.rows import (
     rows_of,
     scaled,
 )
+from ebmkit.components.data.table import LONGEST, Column, LabelReader, Rows, Table, read_rows
 from ebmkit.contracts.component import component
 from ebmkit.contracts.files import FilePath, located
 from ebmkit.contracts.kinds import Data, Dataset, Event
@@ -31,13 +28,7 @@ from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
-    from torch import Generator
-
-#: Maximum number of bytes of a line.
-_LONGEST = 1 << 20
-
-#: Maximum number of columns.
-_WIDEST = 100_000
+    from torch import Generator, Tensor
 
 #: Maximum number of bytes of a file whose rows are counted before it is loaded.
 _COUNTED = 1 << 20
@@ -49,131 +40,110 @@ class Csv(Data):
 
         row i is held out if frac(i / 1.618...) < test_fraction
 
-    The rule spreads the held-out rows evenly and is the same in every run, for every seed. A first line without any
-    number gives the names of the columns.
+    The rule spreads the held-out rows evenly and is the same in every run, for every seed. With `test_path` the rows of
+    that file are held out instead. A first line without any number gives the names of the columns, which samples,
+    pictures and files then have too.
 
     Parameters:
         path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
             working directory.
-        columns: the columns to use, by name or counted from 0; null uses all.
+        columns: the columns to use, by name or counted from 0; null uses all, except that of the labels.
+        labels: the column with the class of each row, by name or counted from 0: integers from 0 on, or words, which
+            are numbered in sorted order; null for none.
         delimiter: character between two numbers.
-        test_fraction: fraction of the rows that is held out.
+        test_path: a file of the same form with the held-out rows; null holds out rows of `path`.
+        test_fraction: fraction of the rows that is held out if there is no `test_path`.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
     Reference: RFC 4180 (the format); Theis et al., arXiv:1511.01844, section 3.1 (dequantisation).
 
-    Example: data: {use: csv, path: flowers.csv, columns: [petal_length, petal_width]}
+    Example: data: {use: csv, path: flowers.csv, labels: species, test_path: more_flowers.csv}
     """
 
     path: FilePath = "data.csv"
     columns: Annotated[tuple[str | Annotated[int, Ge(0)], ...], MinLen(1)] | None = None
+    labels: str | Annotated[int, Ge(0)] | None = None
     delimiter: Literal[",", ";", "\t"] = ","
+    test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
     dequantize: Levels | None = None
 
     def traits(self) -> DataTraits:
-        return super().traits()._replace(unit_scale=self.dequantize is not None)
+        return super().traits()._replace(labelled=self.labels is not None, unit_scale=self.dequantize is not None)
 
     def event(self) -> Event:
-        with opened(self.path) as file:
+        widths = [self._width(path) for path in (self.path, self.test_path) if path is not None]
+        if widths[0] != widths[-1]:
+            raise ValueError(f"'{self.path}' has {widths[0]} columns of numbers, but '{self.test_path}' {widths[-1]}")
+        return (widths[0],)
+
+    def _width(self, path: str) -> int:
+        """The number of coordinates in a file that has rows."""
+        with opened(path) as file:
             # A line of names and a row: a large file of empty lines is not searched.
-            first = next(self._points(io.BytesIO(file.read(2 * _LONGEST))), None)
-            if first is None:
+            row = next(self._table(io.BytesIO(file.read(2 * LONGEST)), path).rows(), None)
+            if row is None:
                 raise ValueError("has no rows")
-        return (len(first),)
+            return len(row.x)
+
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        with opened(self.path) as file:
+            return self._table(io.BytesIO(file.read(2 * LONGEST)), self.path).layout.names
+
+    def class_names(self) -> tuple[str, ...] | None:
+        return None if self.labels is None else self._parsed("train").labels.names
 
     def files(self) -> tuple[Path, ...]:
-        return (located(self.path),)
+        return tuple(located(path) for path in (self.path, self.test_path) if path is not None)
 
     def point_count(self, split: Split) -> int | None:
-        return row_count(split, self._row_count(), self.test_fraction)
+        if self.test_path is None:
+            return row_count(split, self._row_count(self.path), self.test_fraction)
+        return self._row_count(self.path if split == "train" else self.test_path)
 
-    def _row_count(self) -> int | None:
+    def class_count(self) -> int | None:
+        if self.labels is None or self._row_count(self.path) is None:
+            return None
+        labels = self._parsed("train").labels
+        return len(labels.names) if labels.names else max(labels.y) + 1
+
+    def _row_count(self, path: str) -> int | None:
         """The number of rows of a short file. A long one is not read to check a spec."""
-        with opened(self.path) as file:
+        with opened(path) as file:
             if fstat(file.fileno()).st_size > _COUNTED:
                 return None
-            return sum(1 for _ in self._points(file))
+            return sum(1 for _ in self._table(file, path).rows())
 
     def load(self, split: Split, rng: Generator) -> Dataset:
-        event = self.event()  # raises an error if the file cannot be read
-        numbers = array("d")
-        with opened(self.path) as file:
-            for point in self._points(file):
-                numbers.extend(point)
-        x = torch.frombuffer(numbers, dtype=torch.float64).view(-1, *event)
+        self.event()  # raises an error if a file cannot be read
+        x, y = self._points(split)
+        if self.test_path is None:
+            rows = rows_of(split, len(x), self.test_fraction)
+            x, y = x[rows], None if y is None else y[rows]
+        return Dataset(scaled(x, rng, self.dequantize), y)
+
+    def _points(self, split: Split) -> tuple[Tensor, Tensor | None]:
+        """All rows of a file, and their labels."""
+        rows = self._parsed(split)
+        x = torch.frombuffer(rows.numbers, dtype=torch.float64).view(-1, rows.width)
         check_numbers(x, self.dequantize)
-        rows = rows_of(split, len(x), self.test_fraction)
-        return Dataset(scaled(x[rows], rng, self.dequantize))
+        return x, torch.tensor(rows.labels.y) if self.labels is not None else None
 
-    def _points(self, file: IO[bytes]) -> Iterator[list[float]]:
-        """The chosen columns, line by line; the file is read lazily."""
-        lines = _cells(file, self.delimiter)
-        start = next(lines, None)
-        if start is None:
-            return
-        width = len(start[1])
-        if width > _WIDEST:
-            raise ValueError(f"has {width:,} columns, but at most {_WIDEST:,} are read; use a .npz or .npy file")
-        named = not any(_number(cell) is not None for cell in start[1])
-        columns = self._positions(start[1], named)
-        for line, cells in lines if named else chain([start], lines):
-            if len(cells) != width:
-                raise ValueError(f"has {width} columns in its first line, but {len(cells)} in line {line}")
-            point = [_number(cells[column]) for column in columns]
-            for column, number in zip(columns, point, strict=True):
-                if number is None or not isfinite(number):
-                    raise ValueError(f"has {cells[column]!r} in line {line}, column {column}: not a finite number")
-            yield point  # type: ignore[misc]  # no entry is None
+    def _parsed(self, split: Split) -> Rows:
+        """All rows of the file of a split. Labels of held-out rows have the numbers that they have in training rows."""
+        reader = None if self.labels is None else LabelReader()
+        with opened(self.path) as file:
+            rows = read_rows(self._table(file, self.path), reader)
+        if split == "test" and self.test_path is not None:
+            with opened(self.test_path) as file:
+                rows = read_rows(self._table(file, self.test_path), reader)
+        return rows
 
-    def _positions(self, first: list[str], named: bool) -> list[int]:
-        """Positions of the chosen columns, counted from 0."""
-        if self.columns is None:
-            return [*range(len(first))]
-        names: dict[str, list[int]] = {}
-        for position, cell in enumerate(first) if named else ():
-            names.setdefault(cell.strip(), []).append(position)
-        positions: dict[int, None] = {}  # a set in order
-        for column in self.columns:
-            if isinstance(column, str) and len(found := names.get(column, [])) != 1:
-                known = f"its columns are {', '.join(names)}" if named else "they have no names: count them from 0"
-                raise ValueError(f"has {'several' if found else 'no'} columns '{column}'; {known}")
-            position = names[column][0] if isinstance(column, str) else column
-            if position >= len(first):
-                raise ValueError(f"has no column {position}, counted from 0: there are {len(first)}")
-            if position in positions:
-                raise ValueError(f"has column {column!r} only once, but 'columns' lists it twice")
-            positions[position] = None
-        return [*positions]
-
-
-def _cells(file: IO[bytes], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The number and the cells of each line that is not empty."""
-    reader = csv.reader(_lines(file), delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            if cells:
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise ValueError(f"cannot be read as a table at line {reader.line_num}: {error}") from None
-
-
-def _lines(file: IO[bytes]) -> Iterator[str]:
-    number = 0
-    while line := file.readline(_LONGEST):
-        number += 1
-        if len(line) == _LONGEST:
-            raise ValueError(f"has more than {_LONGEST} bytes in line {number}")
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise ValueError(f"is not text in UTF-8 at line {number}") from None
-
-
-def _number(cell: str) -> float | None:
-    """The number in a cell, if it is one. Python would also read `1_2`, which is more likely a name."""
-    try:
-        return float(cell) if "_" not in cell else None
-    except ValueError:
-        return None
+    def _table(self, file: IO[bytes], path: str) -> Table:
+        """The table in a file; columns of that with the held-out rows may be in another order."""
+        columns: Sequence[Column] | None = self.columns
+        if columns is None and path == self.test_path:
+            names = self.coordinate_names() or ()
+            columns = names if 0 < len(names) == len(set(names)) else None
+        return Table(file, self.delimiter, columns, self.labels)

@@ -21,7 +21,7 @@ from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from torch import Generator, Tensor
 
 
 @component("npz")
@@ -30,15 +30,16 @@ class Npz(Data):
 
         row i is held out if frac(i / 1.618...) < test_fraction
 
-    The rule spreads the held-out rows evenly and is the same in every run, for every seed. A flat array contains
-    one-dimensional points.
+    The rule spreads the held-out rows evenly and is the same in every run, for every seed. With `test_path` the rows of
+    that file are held out instead. A flat array contains one-dimensional points.
 
     Parameters:
         path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
             working directory.
         x: name of the array of points, one per row.
         y: name of an array of integer labels; null for none.
-        test_fraction: fraction of the rows that is held out.
+        test_path: a file of the same form with the held-out rows; null holds out rows of `path`.
+        test_fraction: fraction of the rows that is held out if there is no `test_path`.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
@@ -50,6 +51,7 @@ class Npz(Data):
     path: FilePath = "data.npz"
     x: str = "x"
     y: str | None = None
+    test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
     dequantize: Levels | None = None
 
@@ -57,10 +59,16 @@ class Npz(Data):
         return super().traits()._replace(labelled=self.y is not None, unit_scale=self.dequantize is not None)
 
     def event(self) -> Event:
-        points = npz_header(self.path, self.x)
+        event = self._event(self.path)
+        if self.test_path is not None and (other := self._event(self.test_path)) != event:
+            raise ValueError(f"'{self.path}' has points of shape {event}, but '{self.test_path}' of shape {other}")
+        return event
+
+    def _event(self, path: str) -> Event:
+        points = npz_header(path, self.x)
         event = points.event()
         if self.y is not None:
-            labels = npz_header(self.path, self.y)
+            labels = npz_header(path, self.y)
             if labels.shape != points.shape[:1] or "float" in labels.dtype:
                 raise ValueError(
                     f"'{self.y}' contains {labels.dtype} numbers of shape {labels.shape}, but labels are one integer "
@@ -69,9 +77,11 @@ class Npz(Data):
         return event
 
     def files(self) -> tuple[Path, ...]:
-        return (located(self.path),)
+        return tuple(located(path) for path in (self.path, self.test_path) if path is not None)
 
     def point_count(self, split: Split) -> int | None:
+        if self.test_path is not None:
+            return npz_header(self.path if split == "train" else self.test_path, self.x).shape[0]
         return row_count(split, npz_header(self.path, self.x).shape[0], self.test_fraction)
 
     def class_count(self) -> int | None:
@@ -79,11 +89,17 @@ class Npz(Data):
         return None if labels is None else max(labels) + 1
 
     def load(self, split: Split, rng: Generator) -> Dataset:
+        event = self.event()  # raises an error if a file cannot be read
+        x, y = self._points(self.path if split == "train" or self.test_path is None else self.test_path, event)
+        if self.test_path is None:
+            rows = rows_of(split, len(x), self.test_fraction)
+            x, y = x[rows], None if y is None else y[rows]
+        return Dataset(scaled(x, rng, self.dequantize), y)
+
+    def _points(self, path: str, event: Event) -> tuple[Tensor, Tensor | None]:
+        """All rows of a file, and their labels."""
         from ebmkit.components.data.arrays import read_npz
 
-        event = self.event()  # raises an error if the file cannot be read
-        x = read_npz(self.path, self.x).reshape(-1, *event)
+        x = read_npz(path, self.x).reshape(-1, *event)
         check_numbers(x, self.dequantize)
-        rows = rows_of(split, len(x), self.test_fraction)
-        y = read_npz(self.path, self.y).long()[rows] if self.y else None
-        return Dataset(scaled(x[rows], rng, self.dequantize), y)
+        return x, read_npz(path, self.y).long() if self.y else None

@@ -54,6 +54,14 @@ class Data(Component, ABC):
         """One more than the largest label, or None without labels or if it is not known before they are loaded."""
         return None
 
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        """The names of the coordinates of a vector, such as the columns of a table; None if they have none."""
+        return None
+
+    def class_names(self) -> tuple[str, ...] | None:
+        """The names of the labels 0, 1, ...; None if they have none."""
+        return None
+
     @abstractmethod
     def load(self, split: Split, rng: Generator) -> Dataset:
         """The points of a split, on the CPU. Each split has its own `rng`."""

@@ -336,7 +336,7 @@ def test_float32_rows_stay_in_their_file():
         x = data.load("train", generator(0)).x
         assert torch.equal(x, torch.from_numpy(array[:80]))
         with Path(data.path).open("r+b") as file:  # what is written into the file is seen in the tensor
-            file.seek(data.header().offset)
+            file.seek(data.header(data.path).offset)
             file.write(struct.pack("<f", 12.5))
         assert float(x[0, 0]) == 12.5
         chosen = torch.randperm(80, generator=generator(3))[:16]
