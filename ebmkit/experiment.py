@@ -130,13 +130,18 @@ class Run:
         """The samples that the run kept, `(n, *event)`."""
         return self.view.samples(self.plan.spec.samples).cpu()
 
-    def sample(self, n: int, *, seed: int | None = None, label: int | None = None) -> Tensor:
-        """`n` new samples `(n, *event)`, determined by the seed; with one label, if the model takes labels or is a
-        classifier, whose energy of a class is then sampled."""
+    def sample(self, n: int, *, seed: int | None = None, label: int | str | None = None) -> Tensor:
+        """`n` new samples `(n, *event)`, determined by the seed; with one label, or of the class named so, if the model
+        takes labels or is a classifier, whose energy of a class is then sampled."""
         require_torch(self.plan)
 
         from ebmkit.engine.conditioning import Condition
 
+        if isinstance(label, str):
+            classes = self.view.names.headings.classes or ()
+            if label not in classes:
+                raise ValueError(f"there is no class '{label}'; classes are {', '.join(classes[:20]) or 'numbers'}")
+            label = classes.index(label)
         if label is not None and (why := label_refusal(self.plan, label)):
             raise ValueError(why)
         return self.view.reseeded(n, seed, None if label is None else Condition(label)).samples(n).cpu()
@@ -152,7 +157,7 @@ class Run:
             raise EnvironmentLacks(
                 "run.to_arviz() needs ArviZ, which is not installed", help="pip install 'ebmkit-core[arviz]'"
             ) from error
-        from ebmkit.storage.export import arviz_groups
+        from ebmkit.storage.export import arviz_groups, arviz_names
 
         self.view.samples(1)
         draws = self.view.draws
@@ -163,7 +168,8 @@ class Run:
             for group, arrays in arviz_groups(draws.x, draws.seen).items()
         }
         old = hasattr(arviz, "InferenceData")
-        return arviz.from_dict(**groups) if old else arviz.from_dict(groups)
+        names = arviz_names(self.view.names.headings.coordinates)
+        return arviz.from_dict(**groups, **names) if old else arviz.from_dict(groups, **names)
 
 
 def open_run(path: str | os.PathLike[str], *, plugins: PluginFiles = ()) -> Run:

@@ -24,6 +24,7 @@ from ebmkit.cli.sample_options import (
     check_label,
     check_options,
     check_target,
+    label_of,
 )
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
 @click.option("--allow-drift", is_flag=True, help="With --more: even if something that affects results has changed.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="A seed other than the run's, for different samples.")
 @click.option("--plot", type=click.Path(path_type=Path), help="With --out: also draw a picture of the samples (.png).")
-@click.option("--condition", "label", type=int, metavar="LABEL", help="With --out: draw samples with this label.")
+@click.option(
+    "--condition", "label", metavar="LABEL", help="With --out: draw samples with this label, or of the class named so."
+)
 @click.option(
     "--inpaint",
     type=click.Path(path_type=Path),
@@ -87,7 +90,7 @@ def command(
     allow_drift: bool,
     seed: int | None,
     plot: Path | None,
-    label: int | None,
+    label: str | None,
     inpaint: Path | None,
     denoise: Path | None,
     sigma: float | None,
@@ -118,11 +121,12 @@ def command(
     flags = [Source(flag, f"{key}={value}") for flag, (key, value) in changes.items() if value is not None]
     plan = load_plan(str(folder / "resolved.yaml") if folder else target, [*sets, *flags], unsets, plugins)
     experiment = check_changes(folder, plan, plugins) if folder and (sets or unsets) else None
-    check_fit(folder, target, plan, asked, out)
+    of_label = label_of(plan, asked.label)
+    check_fit(folder, target, plan, asked, of_label, out)
     if out is None:
         carry_out(plan, runs_dir, report=not no_report, quiet=quiet)
     else:
-        _write(plan, folder, experiment, count, seed, asked, out, plot, say=_nothing if quiet else echo)
+        _write(plan, folder, experiment, count, seed, asked, of_label, out, plot, say=_nothing if quiet else echo)
 
 
 def _extend(
@@ -160,6 +164,7 @@ def _write(
     count: int | None,
     seed: int | None,
     asked: Asked,
+    label: int | None,
     out: Path,
     plot: Path | None,
     say: Callable[..., None],
@@ -176,20 +181,21 @@ def _write(
         if asked.denoise and asked.sigma is not None:
             with _blaming("--denoise"):
                 noisy = read_states(asked.denoise, plan.event)
-                labels = read_labels(asked.denoise, plan, len(noisy), asked.label)
+                labels = read_labels(asked.denoise, plan, len(noisy), label)
             view = view_of(plan, folder, experiment=experiment, say=tell)
             with _blaming("--sigma"):
                 x = denoise(view, noisy, asked.sigma, labels)
+            view.sample_labels = labels
             _keep(view, x, f"{len(x):,} denoised states", out, plot, partial(_pairs, view, noisy, None, x), say)
             return
-        given = Condition(asked.label)
-        changed = [count, seed, experiment, asked.label] != [None] * 4
+        given = Condition(label)
+        changed = [count, seed, experiment, label] != [None] * 4
         if asked.inpaint:
             with _blaming("--inpaint"):
-                given = read_condition(asked.inpaint, plan, asked.label)
+                given = read_condition(asked.inpaint, plan, label)
         count = count or (plan.spec.samples if given.known is None else len(given.known))
         view = view_of(plan, folder, samples=count, seed=seed, condition=given, experiment=experiment, say=tell)
-        check_label(view, asked.label)
+        check_label(view, label)
         if folder and plan.spec.chains and not changed:  # long chains are not run again
             give_kept_samples(view, folder)
         x = view.samples(1 if out.suffix in CHAINS else count)  # chains are written as they are
@@ -214,9 +220,10 @@ def _keep(
 
     if out.suffix in CHAINS:
         assert view.draws is not None
-        write_draws(out, view.draws.x, view.draws.seen)
+        write_draws(out, view.draws.x, view.draws.seen, view.names.headings.coordinates)
     else:
-        write_samples(out, x, None if view.sample_labels is None else view.sample_labels[: len(x)])
+        labels = None if view.sample_labels is None else view.sample_labels[: len(x)]
+        write_samples(out, x, labels, view.names.headings)
     say(f"{words}  {out}")
     if view.draws:
         for line in (f"chains: {verdict(view)}", *(f"warning: {finding}" for finding in findings(view))):

@@ -27,7 +27,7 @@ DRAWING = ("sampler", "init", "chains", "samples")
 class Asked(NamedTuple):
     """Options of conditional sampling and of denoising."""
 
-    label: int | None
+    label: str | None
     inpaint: Path | None
     denoise: Path | None
     sigma: float | None
@@ -98,7 +98,21 @@ def check_target(
         raise click.UsageError(f"{folder} is {status}, not finished: first 'ebmkit resume {folder}'")
 
 
-def check_fit(folder: Path | None, target: str, plan: Plan, asked: Asked, out: Path | None) -> None:
+def label_of(plan: Plan, word: str | None) -> int | None:
+    """The label that --condition gives as a number or by the name of its class."""
+    if word is None:
+        return None
+    data = plan.spec.data
+    names = (data.class_names() if data and not data.missing() else None) or ()
+    if word in names:
+        return names.index(word)
+    if word.isascii() and word.removeprefix("-").isdigit():
+        return int(word)
+    known = f"the classes are {', '.join(names[:20])}" if names else "labels are integers"
+    raise click.BadParameter(f"there is no label '{word}': {known}", param_hint="--condition")
+
+
+def check_fit(folder: Path | None, target: str, plan: Plan, asked: Asked, label: int | None, out: Path | None) -> None:
     """Check that the target needs no training, and that model and sampler support the options."""
     if not folder and plan.spec.train:
         raise click.UsageError(f"{target} must be trained first: 'ebmkit run {target}', then sample its run folder")
@@ -108,7 +122,7 @@ def check_fit(folder: Path | None, target: str, plan: Plan, asked: Asked, out: P
             "separate chain; add 'chains: {count: 4}' to the spec, or write samples to a .npz"
         )
     model, sampler = plan.spec.model, plan.chain_sampler
-    if asked.label is not None and (why := label_refusal(plan, asked.label)):
+    if label is not None and (why := label_refusal(plan, label)):
         raise click.BadParameter(f"{target}: {why}", param_hint="--condition")
     if asked.inpaint and not (sampler and sampler.traits().from_noise):
         with_it = f"sampler '{sampler.component_name}' of {target} does not" if sampler else f"{target} has no sampler"
@@ -141,5 +155,6 @@ def check_label(view: RunView, label: int | None) -> None:
     """Check that some training point has the label: the network has not learned others."""
     known = view.parts.train_labels
     if label is not None and known is not None and not bool((known == label).any()):
-        there = ", ".join(map(str, sorted(set(known.tolist()))[:20]))
-        raise click.BadParameter(f"no training point has label {label}; labels are {there}", param_hint="--condition")
+        there = ", ".join(view.names.label(each) for each in sorted(set(known.tolist()))[:20])
+        said = f"no training point has label {view.names.label(label)}; labels are {there}"
+        raise click.BadParameter(said, param_hint="--condition")

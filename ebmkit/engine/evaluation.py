@@ -42,7 +42,8 @@ class Evaluation:
         for failure in failed:
             raise failure.error
         if few and self.view.folder:
-            write_samples(self.view.folder / "samples" / f"step-{step:06d}.safetensors", self.view.samples(few))
+            path = self.view.folder / "samples" / f"step-{step:06d}.safetensors"
+            write_samples(path, self.view.samples(few), headings=self.view.names.headings)
         return results
 
     def measure(self, metrics: Sequence[Metric], at_least: int = 0) -> Measured:

@@ -47,6 +47,8 @@ class Mixing(NamedTuple):
     chains: int
     #: Per chain.
     draws: int
+    #: Of the coordinates, if the data have some.
+    names: tuple[str, ...] | None = None
 
     @property
     def wanted(self) -> int:
@@ -59,18 +61,19 @@ class Mixing(NamedTuple):
         if self.energy:
             values = torch.cat([values, getattr(self.energy, figure).view(1)])
         at = int(torch.nan_to_num(sign * values, nan=-inf).argmax())
-        names = coordinate(tuple(self.still.shape), at) if at < self.still.numel() else "energy"
+        names = coordinate(tuple(self.still.shape), at, self.names) if at < self.still.numel() else "energy"
         return float(values[at]), names
 
 
-def mixing(draws: Draws) -> Mixing:
-    """The diagnostics of long chains."""
+def mixing(draws: Draws, names: tuple[str, ...] | None = None) -> Mixing:
+    """The diagnostics of long chains; `names` are those of the coordinates."""
     x = draws.x.detach()
     energy = draws.seen.get("energy")
     still = torch.ones_like(x[0, 0], dtype=torch.bool)
     for block in draws.blocks():
         still &= (block == x[:1, :1]).flatten(0, 1).all(0)
-    return Mixing(_figures(x), None if energy is None else _figures(energy), still.cpu(), x.shape[0], x.shape[1])
+    of_energy = None if energy is None else _figures(energy)
+    return Mixing(_figures(x), of_energy, still.cpu(), x.shape[0], x.shape[1], names)
 
 
 def verdict(view: RunView) -> str:
@@ -117,8 +120,10 @@ def findings(view: RunView) -> list[str]:
     return found
 
 
-def coordinate(event: Event, index: int) -> str:
-    """The name of a coordinate of flattened states, as Python would index it: `x[0, 3, 4]`."""
+def coordinate(event: Event, index: int, names: tuple[str, ...] | None = None) -> str:
+    """The name of a coordinate of flattened states: its own, or as Python would index it, `x[0, 3, 4]`."""
+    if names is not None:
+        return names[index]
     if prod(event) == 1:
         return "x"
     place = torch.unravel_index(torch.tensor(index), event)
@@ -137,7 +142,7 @@ def _warnings(found: Mixing) -> list[str]:
             f"{found.draws} states per chain are too few to diagnose convergence; use more 'samples' or fewer chains"
         )
     elif indices := found.still.flatten().nonzero().flatten().tolist():
-        names = [coordinate(event, index) for index in indices[:FEW]] + ["..."] * (len(indices) > FEW)
+        names = [coordinate(event, index, found.names) for index in indices[:FEW]] + ["..."] * (len(indices) > FEW)
         warnings.append(f"{len(indices):,} of {prod(event):,} coordinates never moved: {', '.join(names)}")
     worst, where = found.largest("rhat")
     if worst > RHAT:

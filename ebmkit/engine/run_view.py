@@ -22,6 +22,7 @@ from ebmkit.engine.data_units import InDataUnits
 from ebmkit.engine.evaluated import Evaluated
 from ebmkit.engine.folder.history import History, Write
 from ebmkit.engine.mixing import Mixing, mixing
+from ebmkit.engine.names import Names
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.sample_drawing import ChainsOnDisk, Drawn, SampleDrawing
@@ -46,6 +47,8 @@ class RunView:
         self.history = history
         self.folder = folder
         self.evaluated = Evaluated(plan, parts)
+        #: Of coordinates and labels.
+        self.names = Names(plan)
         self._drawing = SampleDrawing(self.evaluated, streams)
         #: The generator for the current evaluation. By default a stream that continues from step to step.
         self.rng = streams.ongoing("view")
@@ -166,14 +169,25 @@ class RunView:
         return self.evaluated.schedule
 
     def data(self, split: Split) -> Tensor | None:
-        """The points of a split in the units of the data, on the run's device; None in a spec without data."""
+        """The points of a split in the units of the data, on the run's device; None in a spec without data.
+
+        If all samples have one label, these are the points with this label; None if there are none.
+        """
         parts = self.parts
         raw, points = (parts.raw_train, parts.train) if split == "train" else (parts.raw_test, parts.test)
-        return points if raw is None else raw.to(parts.device)
+        x, chosen = points if raw is None else raw.to(parts.device), self._asked_for(split)
+        return x if x is None or chosen is None else (x[chosen.to(x.device)] if bool(chosen.any()) else None)
 
     def labels(self, split: Split) -> Tensor | None:
         """The labels of a split, one integer per point, or None for unlabelled data."""
-        return self.parts.train_labels if split == "train" else self.parts.test_labels
+        y, chosen = self.parts.train_labels if split == "train" else self.parts.test_labels, self._asked_for(split)
+        return y if y is None or chosen is None else y[chosen]
+
+    def _asked_for(self, split: Split) -> Tensor | None:
+        """Which points have the label of the samples; None if those have no or several labels."""
+        y = self.parts.train_labels if split == "train" else self.parts.test_labels
+        label = self.condition.label if self.condition else None
+        return None if y is None or label is None else y == label
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
         """Energies `(B,)` of states in the units of the data, without a graph; see `Evaluated.energy`."""
@@ -254,7 +268,7 @@ class RunView:
     def mixing(self) -> Mixing | None:
         """The diagnostics of long chains, computed once; None without `chains:`."""
         if self.draws is not None and (self._mixing is None or self._mixing[0] is not self.draws):
-            self._mixing = self.draws, mixing(self.draws)
+            self._mixing = self.draws, mixing(self.draws, self.names.shown)
         return self._mixing[1] if self._mixing and self.draws is not None else None
 
     def chain_length(self, n: int) -> int:

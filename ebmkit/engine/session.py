@@ -40,6 +40,7 @@ from ebmkit.errors.running import ComponentFailed, Drifted, StorageFailed
 from ebmkit.language.packages import require_packages
 from ebmkit.language.plan import Plan
 from ebmkit.storage.atomic import write_bytes
+from ebmkit.storage.headings import PLAIN, Headings
 
 #: Draws the pictures of a finished run. The report is a later stage, so the caller of a session passes it.
 Draw: TypeAlias = Callable[[RunView, Record], None]
@@ -237,10 +238,8 @@ class Session:
                 if view.draws:
                     _write_tensors(record.file(f"{CHAINS}/{TUNING}"), {**view.draws.to_tensors(), **labels})
                 else:
-                    kept = {
-                        name: of[: spec.samples] for name, of in {"x": view.samples(spec.samples), **labels}.items()
-                    }
-                    _write_tensors(record.file("samples/samples.safetensors"), kept)
+                    kept = {"x": view.samples(spec.samples)} | {name: y[: spec.samples] for name, y in labels.items()}
+                    _write_tensors(record.file("samples/samples.safetensors"), kept, view.names.headings)
                 _write_tensors(record.file("samples/traces.safetensors"), view.traces)
                 self.run_log.judge(verdict(view), findings(view))
         record.conclude(measured, unmet(self.plan, measured))
@@ -282,5 +281,6 @@ class Session:
             self.hooks.checkpoint_saved(view=self.view, path=folder)
 
 
-def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    write_bytes(path, save_tensors({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}))
+def _write_tensors(path: Path, tensors: dict[str, Tensor], headings: Headings = PLAIN) -> None:
+    whole = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+    write_bytes(path, save_tensors(whole, headings.metadata() or None))

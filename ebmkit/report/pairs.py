@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ebmkit.contracts.states import image_shape
-from ebmkit.engine.mixing import coordinate
 from ebmkit.report.panels import images
 from ebmkit.report.style import DATA, FAINT, INK, PAPER, RULE, SAMPLES, plain_matplotlib, tidy
 
@@ -23,6 +22,8 @@ WIDTH, MARGIN, HEAD, DPI = 8.8, 0.6, 0.95, 150  # inches, and dots per inch
 SIDE = (WIDTH - 2.4 * MARGIN) / 2
 #: Maximum numbers of points, and of lines from given points.
 POINTS, LINES = 2000, 300
+#: Maximum number of labels that are named.
+LABELS = 8
 #: Colour of unknown pixels, distinct from grey.
 UNKNOWN = (0.53, 0.72, 0.77)
 
@@ -44,7 +45,7 @@ def draw_pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) 
         canvas = FigureCanvasAgg(figure)  # no pyplot: its figures are global
         place: dict[str, Any] = {"x": MARGIN / WIDTH, "va": "center"}
         figure.text(y=1 - 0.3 / height, s=view.plan.spec.name, fontsize=14, fontweight="bold", color=INK, **place)
-        words = f"{len(made):,} states made from {len(given):,} given"
+        words = f"{len(made):,} states made from {len(given):,} given{_labels(view)}"
         figure.text(y=1 - 0.53 / height, s=words, fontsize=8.5, color=FAINT, **place)
         axes = _axes(figure, names, height)
         if image_shape(view.event):
@@ -53,6 +54,15 @@ def draw_pairs(view: RunView, given: Tensor, mask: Tensor | None, made: Tensor) 
             _points(axes, view, given[rows], known, made)
         canvas.print_figure(picture, format="png", dpi=DPI)
     return picture.getvalue()
+
+
+def _labels(view: RunView) -> str:
+    """The labels of the states that were made; of several, the first."""
+    if view.sample_labels is None:
+        return ""
+    found = [view.names.label(label) for label in dict.fromkeys(view.sample_labels.tolist())]
+    words = ", ".join(found[:LABELS]) + (", ..." if len(found) > LABELS else "")
+    return f", with the {'label' if len(found) == 1 else 'labels'} {words}".replace("$", r"\$")
 
 
 def _axes(figure: Figure, names: tuple[str, str], height: float) -> list[Any]:
@@ -105,7 +115,7 @@ def _points(axes: list[Any], view: RunView, given: Tensor, known: Tensor | None,
             left.axvline(at, color=SAMPLES, linewidth=0.7, alpha=0.25)
         for at in set(x[second, 1][:LINES].tolist()):
             left.axhline(at, color=SAMPLES, linewidth=0.7, alpha=0.25)
-    names = [coordinate(view.event, index) for index in range(min(2, prod(view.event)))] + ["position in the file"]
+    names = [view.names.coordinate(index) for index in range(min(2, prod(view.event)))] + ["position in the file"]
     both = torch.cat([x, y]) if seen is None else y
     rim = 0.05 * (both.amax(0) - both.amin(0)).clamp(min=1e-9)
     low, high = (both.amin(0) - rim).tolist(), (both.amax(0) + rim).tolist()

@@ -19,8 +19,14 @@ def recipe(view: RunView) -> list[str]:
         spec.model.component_name,
         *([f"{spec.objective.component_name}, {_steps(view.step)}"] if spec.objective and spec.train else []),
         *([f"{sampler.component_name}, {_length(view, sampler)}"] if sampler else []),
-        f"seed {spec.seed}",
+        f"seed {view.streams.seed}",
+        *([f"label {view.names.label(label)}"] if (label := _label(view)) is not None else []),
     ]
+
+
+def _label(view: RunView) -> int | None:
+    """The label that all samples were asked to have."""
+    return view.condition.label if view.condition else None
 
 
 def _length(view: RunView, sampler: Sampler) -> str:

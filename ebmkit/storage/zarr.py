@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -32,8 +32,11 @@ VERSION = {"zarr_format": 2}
 CONSOLIDATED = ".zmetadata"
 
 
-def write_zarr(path: Path, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
+def write_zarr(
+    path: Path, groups: Mapping[str, Mapping[str, Tensor]], names: Mapping[str, Sequence[str]] | None = None
+) -> None:
     """Write groups of arrays `(chains, draws, ...)`, in chunks of draws, so that none has to be in memory as a whole.
+    Positions along an axis have the `names` of the axis, or are counted.
 
     They are written to a temporary folder, which is renamed at the end. A store of the same name is replaced; another
     folder of this name is not.
@@ -44,7 +47,7 @@ def write_zarr(path: Path, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)  # of a killed process with the same number
     try:
-        _write_store(temporary, groups)
+        _write_store(temporary, groups, names or {})
         if path.is_dir():
             remove_folder(path)
         elif path.exists():
@@ -55,7 +58,7 @@ def write_zarr(path: Path, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
         raise
 
 
-def _write_store(folder: Path, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
+def _write_store(folder: Path, groups: Mapping[str, Mapping[str, Tensor]], names: Mapping[str, Sequence[str]]) -> None:
     metadata: dict[str, Any] = {}
 
     def note(name: str, content: Mapping[str, Any]) -> None:
@@ -75,8 +78,11 @@ def _write_store(folder: Path, groups: Mapping[str, Mapping[str, Tensor]]) -> No
             axes = ["chain", "draw", *(f"{name}_dim_{axis}" for axis in range(values.dim() - 2))]
             sides |= dict(zip(axes, values.shape, strict=True))
             _write_array(f"{group}/{name}", axes, values, folder, note)
-        for axis, side in sides.items():  # their indices
-            _write_array(f"{group}/{axis}", [axis], torch.arange(side), folder, note)
+        for axis, side in sides.items():
+            if axis in names:
+                _write_names(f"{group}/{axis}", axis, names[axis], folder, note)
+            else:
+                _write_array(f"{group}/{axis}", [axis], torch.arange(side), folder, note)
     write_bytes(folder / CONSOLIDATED, _json({"zarr_consolidated_format": 1, "metadata": metadata}))
 
 
@@ -95,14 +101,36 @@ def _write_array(
         padded[tuple(slice(side) for side in part.shape)] = part
         place = ".".join(str(number if axis == along else 0) for axis in range(values.dim()))
         write_bytes(folder / name / place, padded.tobytes())
+    _describe(name, axes, [*values.shape], chunks, _numpy(values[:0]).dtype, note)
+
+
+def _write_names(
+    name: str, axis: str, values: Sequence[str], folder: Path, note: Callable[[str, Mapping[str, Any]], None]
+) -> None:
+    """The names of the positions along an axis, in one chunk: characters of four bytes each."""
+    words = np.array(values, dtype=np.str_)
+    words = words.astype(words.dtype.newbyteorder("<"))
+    make_folder(folder / name)
+    write_bytes(folder / name / "0", words.tobytes())
+    _describe(name, [axis], [len(words)], [len(words)], words.dtype, note)
+
+
+def _describe(
+    name: str,
+    axes: list[str],
+    shape: list[int],
+    chunks: list[int],
+    dtype: np.dtype[Any],
+    note: Callable[[str, Mapping[str, Any]], None],
+) -> None:
     note(f"{name}/.zattrs", {"_ARRAY_DIMENSIONS": axes})
     note(
         f"{name}/.zarray",
         {
             **VERSION,
-            "shape": list(values.shape),
+            "shape": shape,
             "chunks": chunks,
-            "dtype": _numpy(values[:0]).dtype.newbyteorder("<").str,
+            "dtype": dtype.newbyteorder("<").str,
             "fill_value": None,  # xarray would take every number that is equal to it for a missing one
             "order": "C",
             "filters": None,

@@ -445,7 +445,7 @@ def test_figures_are_measured_once(finished, monkeypatch):
     from ebmkit.engine import run_view as module
 
     counted = []
-    monkeypatch.setattr(module, "mixing", lambda draws: counted.append(1) or measure(draws))
+    monkeypatch.setattr(module, "mixing", lambda draws, names: counted.append(1) or measure(draws, names))
     view = view_of(load_spec(finished / "resolved.yaml"), finished)
     give_kept_samples(view, finished)
     assert view.mixing is view.mixing

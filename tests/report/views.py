@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 
 import torch
 
 from ebmkit import load_spec
+from ebmkit.engine.names import Names
+from ebmkit.engine.rng import Streams
 from tests.views import FakeView
 
 SPEC = {
@@ -32,8 +35,12 @@ def view_by_hand(event, *, plan=None, folder=None, step=0, series=None, traces=N
         rng = torch.Generator().manual_seed(seed)
         return scale * VARIANCE**0.5 * torch.randn(n, *event, generator=rng, dtype=torch.float64)
 
+    plan = plan or load_spec({**SPEC, "evaluate": []})
     view = FakeView(
-        plan=plan or load_spec({**SPEC, "evaluate": []}),
+        plan=plan,
+        names=Names(dataclasses.replace(plan, event=event)),
+        streams=Streams(plan.spec.seed, torch.device("cpu")),
+        condition=None,
         event=event,
         folder=folder,
         step=step,

@@ -72,3 +72,11 @@ def test_a_number_that_is_not_finite_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         write_draws(tmp_path / "draws.json", torch.tensor([[0.0, math.nan]]), {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_coordinates_have_the_names_of_columns(arviz, tmp_path):
+    x = normal(2, 5, 2)
+    write_draws(tmp_path / "draws.json", x, {}, ("length", "width"))
+    opened = arviz.from_json(tmp_path / "draws.json")
+    assert opened.posterior["x_dim_0"].values.tolist() == ["length", "width"]
+    assert torch.equal(torch.from_numpy(opened.posterior["x"].sel(x_dim_0="width").values), x[..., 1].double())

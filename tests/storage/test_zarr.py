@@ -138,3 +138,13 @@ def test_the_current_arviz_opens_it(tmp_path, current_arviz):
     torch.testing.assert_close(torch.tensor(found["mean"], dtype=torch.float64), x.mean((0, 1)))
     torch.testing.assert_close(torch.tensor(found["r_hat"], dtype=torch.float64), rhat(x), rtol=1e-6, atol=0)
     torch.testing.assert_close(torch.tensor(found["ess_bulk"], dtype=torch.float64), ess_bulk(x), rtol=1e-6, atol=0)
+
+
+def test_coordinates_have_the_names_of_columns(tmp_path):
+    x = normal(2, 5, 2)
+    write_draws(tmp_path / "draws.zarr", x, {}, ("length", "größe"))
+    assert read(tmp_path / "draws.zarr/posterior/x_dim_0").tolist() == ["length", "größe"]
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    with xarray.open_zarr(tmp_path / "draws.zarr", group="posterior", consolidated=False) as opened:
+        assert opened["x_dim_0"].values.tolist() == ["length", "größe"]

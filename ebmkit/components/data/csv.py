@@ -94,6 +94,12 @@ class Csv(Data):
     def class_names(self) -> tuple[str, ...] | None:
         return None if self.labels is None else self._parsed("train").labels.names
 
+    def label_name(self) -> str | None:
+        if self.labels is None or isinstance(self.labels, str):
+            return self.labels
+        with opened(self.path) as file:
+            return self._table(io.BytesIO(file.read(2 * LONGEST)), self.path).layout.label_name
+
     def files(self) -> tuple[Path, ...]:
         return tuple(located(path) for path in (self.path, self.test_path) if path is not None)
 

@@ -29,6 +29,7 @@ class Layout(NamedTuple):
     coordinates: tuple[int, ...]  # their positions
     label: int | None
     names: tuple[str, ...] | None  # of the coordinates
+    label_name: str | None
 
 
 class Row(NamedTuple):
@@ -78,8 +79,11 @@ class Table:
         if not chosen:
             raise ValueError("has no column in addition to the labels")
         cells = self._first[1] if self._first else []
-        names = tuple(_name(cells[position], position) for position in chosen) if self._named else None
-        return Layout(chosen, of_label, names)
+        if not self._named:
+            return Layout(chosen, of_label, None, None)
+        names = [_name(cell, position) for position, cell in enumerate(cells)]
+        of_coordinates = tuple(names[position] for position in chosen)
+        return Layout(chosen, of_label, of_coordinates, None if of_label is None else names[of_label])
 
     def _position(self, column: Column) -> int:
         """The position of a column, counted from 0."""
@@ -95,7 +99,7 @@ class Table:
     def rows(self) -> Iterator[Row]:
         """The rows; the file is read lazily."""
         assert self._first is not None
-        coordinates, label, _ = self.layout
+        coordinates, label = self.layout[:2]
         for line, cells in self._lines if self._named else chain([self._first], self._lines):
             if len(cells) != self._width:
                 raise ValueError(f"has {self._width} columns in its first line, but {len(cells)} in line {line}")

@@ -62,6 +62,10 @@ class Data(Component, ABC):
         """The names of the labels 0, 1, ...; None if they have none."""
         return None
 
+    def label_name(self) -> str | None:
+        """What the labels are called, such as the name of their column; None if it has no name."""
+        return None
+
     @abstractmethod
     def load(self, split: Split, rng: Generator) -> Dataset:
         """The points of a split, on the CPU. Each split has its own `rng`."""

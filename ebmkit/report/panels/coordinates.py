@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from ebmkit.engine.mixing import coordinate
-
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -47,7 +45,7 @@ def quantities(view: RunView, most: int) -> dict[str, Tensor]:
     if is_discrete(view) and x.shape[2] > most:
         found = {"mean unit": torch.cat([block.flatten(2).double().mean(2) for block in view.draws.blocks()], 1)}
     else:
-        found = {coordinate(view.event, index): x[:, :, index] for index in chosen(view, most)}
+        found = {view.names.coordinate(index): x[:, :, index] for index in chosen(view, most)}
     if "energy" in view.draws.seen:
         found["energy"] = view.draws.seen["energy"]
     return {name: values.cpu().double() for name, values in found.items()}

@@ -7,7 +7,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.panel import Panel
-from ebmkit.engine.mixing import coordinate
 from ebmkit.report.panels.exact import exact_draws, has_exact, temperature
 from ebmkit.report.style import EXACT, SAMPLES, legend, number
 
@@ -59,13 +58,13 @@ def draw_units(axes: Any, view: RunView) -> str:
         axes.hlines(exact, units - 0.35, units + 0.35, color=EXACT, linewidth=1.2, label=how)
         off = (mean - exact).abs()
         worst = int(off.argmax())
-        apart = f"{number(float(off[worst]))} at {coordinate(view.event, worst)}"
+        apart = f"{number(float(off[worst]))} at {view.names.coordinate(worst)}"
         words += f" The largest distance from the {how} is {apart}"
         words += f", {float(off[worst] / error[worst]):.1f} standard errors." if error[worst] > 0 else "."
     axes.set(ylabel="mean", xlim=(-0.7, len(mean) - 0.3))
     if few:
         axes.set_xticks(
-            units.tolist(), [coordinate(view.event, int(unit)) for unit in units], rotation=90 * (len(mean) > 6)
+            units.tolist(), [view.names.coordinate(int(unit)) for unit in units], rotation=90 * (len(mean) > 6)
         )
     else:
         axes.set_xlabel("unit")

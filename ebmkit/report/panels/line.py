@@ -57,7 +57,7 @@ def draw_density(axes: Any, view: RunView) -> str:
         log_z = float(torch.logsumexp(-energy, 0) + (x[1] - x[0]).log())
         axes.plot(x, (-energy - log_z).exp(), color=INK, linewidth=1.2, label="exp(-E) / Z")
         words.append(f"log Z = {number(log_z)} by quadrature{at_least_noise(view)}.")
-    axes.set(xlabel="x", yticks=[], xlim=(left, right), ylim=(0, None))
+    axes.set(xlabel=view.names.coordinate(0), yticks=[], xlim=(left, right), ylim=(0, None))
     legend(axes)
     return " ".join(words)
 
@@ -70,8 +70,9 @@ def draw_energy(axes: Any, view: RunView) -> str:
     x = torch.linspace(left, right, GRID, dtype=torch.float64)
     energy = view.energy(x[:, None]).cpu().double()
     axes.plot(x, energy, color=INK, linewidth=1.2)
-    axes.set(xlabel="x", ylabel="energy", xlim=(left, right))
-    return f"Lowest at x = {number(float(x[energy.argmin()]))}, where it is {number(float(energy.min()))}."
+    name = view.names.coordinate(0)
+    axes.set(xlabel=name, ylabel="energy", xlim=(left, right))
+    return f"Lowest at {name} = {number(float(x[energy.argmin()]))}, where it is {number(float(energy.min()))}."
 
 
 def limits(view: RunView) -> tuple[float, float]:

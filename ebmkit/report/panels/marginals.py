@@ -7,7 +7,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.panel import Panel
-from ebmkit.engine.mixing import coordinate
 from ebmkit.report.panels.coordinates import chosen, is_discrete, which
 from ebmkit.report.panels.exact import exact_draws, has_exact
 from ebmkit.report.style import DATA, EXACT, SAMPLES, corner, legend, number, small_axes, spread
@@ -51,7 +50,7 @@ def draw_marginals(axes: Any, view: RunView) -> str:
         small.set(yticks=[], xlim=bins["range"])
         small.margins(y=0.2)
         small.locator_params(axis="x", nbins=3)
-        named = coordinate(view.event, index)
+        named = view.names.coordinate(index)
         corner(small, named)
         words.append(f"{named} {', '.join(f'{name} {spread(values)}' for name, values in columns.items())}")
         distances += [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.states import image_shape
 from ebmkit.diagnostics.ranks import normal_scores
-from ebmkit.engine.mixing import RHAT, Mixing, coordinate
+from ebmkit.engine.mixing import RHAT, Mixing
 from ebmkit.report.panels.coordinates import is_discrete, quantities
 from ebmkit.report.style import BAD, CHAINS, ENERGY, FAINT, INK, SAMPLES, corner, number, small_axes
 
@@ -96,7 +96,7 @@ def draw_ranks(axes: Any, view: RunView) -> str:
 def _rows(axes: Any, view: RunView, found: Mixing) -> None:
     """Dots, with their values next to them."""
     parts = [found.coordinates, *([found.energy] if found.energy else [])]
-    names = [coordinate(view.event, index) for index in range(found.still.numel())] + ["energy"] * (len(parts) - 1)
+    names = [view.names.coordinate(index) for index in range(found.still.numel())] + ["energy"] * (len(parts) - 1)
     agreement, bulk, tail = (
         [float(value) for part in parts for value in getattr(part, figure).flatten()]
         for figure in ("rhat", "ess_bulk", "ess_tail")

@@ -8,7 +8,6 @@ from math import isclose
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ebmkit.contracts.panel import Panel
-from ebmkit.engine.mixing import coordinate
 from ebmkit.report.panels.exact import exact_draws, has_exact
 from ebmkit.report.panels.states import state_panels
 from ebmkit.report.style import (
@@ -225,6 +224,6 @@ def _frame(axes: Any, view: RunView) -> None:
     axes.set(xlim=(left, right), ylim=(bottom, top))
     if view.event == (2,):
         axes.set_aspect(aspect((left, right, bottom, top)))
-    else:
-        corner(axes, f"{coordinate(view.event, 1)} over {coordinate(view.event, 0)}")
+    if view.event != (2,) or view.names.shown:
+        corner(axes, f"{view.names.coordinate(1)} over {view.names.coordinate(0)}")
     axes.locator_params(nbins=6)

@@ -1,0 +1,53 @@
+"""The names that data give to coordinates and labels, for pictures, messages and files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ebmkit.engine.mixing import coordinate
+from ebmkit.engine.telling.error_site import ErrorSite
+from ebmkit.errors.printable import printable
+from ebmkit.language.plan import Plan
+from ebmkit.storage.headings import PLAIN, Headings
+
+#: Maximum length of a name in pictures and messages.
+LONGEST = 40
+
+
+class Names:
+    """The names of a plan's data, which are read when they are first needed."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    @cached_property
+    def headings(self) -> Headings:
+        """The names as the data have them; those of missing files are not known."""
+        data = self._plan.spec.data
+        if data is None or data.missing():
+            return PLAIN
+        with ErrorSite(self._plan, ("data",)):
+            found = Headings(data.coordinate_names(), data.class_names(), data.label_name())
+            if found.coordinates is not None and (len(found.coordinates),) != self._plan.event:
+                raise ValueError(f"it names {len(found.coordinates)} coordinates, but states are {self._plan.event}")
+            return found
+
+    @property
+    def shown(self) -> tuple[str, ...] | None:
+        """The names of the coordinates, without characters that cannot be shown, and not too long."""
+        names = self.headings.coordinates
+        return None if names is None else tuple(map(_short, names))
+
+    def coordinate(self, index: int) -> str:
+        """The name of a coordinate of flattened states for pictures: that of the data, or as Python would index it."""
+        return coordinate(self._plan.event, index, self.shown).replace("$", r"\$")  # which begins a formula
+
+    def label(self, label: int) -> str:
+        """A label as its name, or as a number."""
+        classes = self.headings.classes
+        return _short(classes[label]) if classes and 0 <= label < len(classes) else str(label)
+
+
+def _short(name: str) -> str:
+    shown = printable(name, "")
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
