@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ebmkit.chains.chain import iterate_chain
 from ebmkit.chains.energy import frozen
+from ebmkit.contracts.files import as_written
 from ebmkit.engine.build import build
 from ebmkit.engine.run_view import RunView, assemble
 from ebmkit.engine.stage import Stage
@@ -76,7 +77,8 @@ def dry_run(plan: Plan) -> DryRun:
     lines, data = describe(plan, parts), spec.data
     if data is None or not (missing := data.missing()):
         return DryRun(lines, seconds, total)
-    made_up = f"there is no file '{missing[0]}': random points of shape {' x '.join(map(str, plan.event))} stand in"
+    file, shape = as_written(data, missing[0]), " x ".join(map(str, plan.event))
+    made_up = f"there is no file '{file}': random points of shape {shape} stand in"
     lines[0] = f"{'data':<10} {data.component_name}: {made_up}"
     return DryRun(lines, seconds, total, made_up, data.origin())
 

@@ -62,7 +62,7 @@ def test_it_has_the_published_settings_in_our_units(spec):
     sigmas = torch.logspace(0, -2, 10, dtype=torch.float64)
     assert torch.allclose(schedule.levels(), 2 * sigmas, rtol=1e-12)
     # x + alpha / 2 s + sqrt(alpha) z with alpha = 2e-5 sigma^2 / 0.01^2; of lengths twice as large, squares are four.
-    assert sampler.step_size == pytest.approx(4 * 2e-5 / 2, rel=1e-12)
+    assert sampler.step_size == pytest.approx(4 * 2e-5, rel=1e-12)  # their code is x + step s + sqrt(2 step) z, as ours
     assert (sampler.steps_per_level, sampler.denoise, sampler.schedule) == (100, False, schedule)
     assert (stage.steps, stage.batch_size, stage.optimizer.lr, stage.ema) == (200_000, 128, 1e-3, 0)
     assert (plan.objective.power, plan.objective.schedule) == (2, schedule)

@@ -33,8 +33,8 @@ class AdaptiveNCE(Objective):
 
     Parameters:
         interval: K, number of training steps between two copies of the model.
-        sampler: draws from the copy; one chain per data point. For images the thesis uses a gradient step of 1 and a
-            separate noise scale, `{use: langevin, steps: 100, step_size: 1.0, noise_std: 0.005}`.
+        sampler: draws from the copy; one chain per data point. For images the thesis uses tau = 1, a step_size of
+            0.5, and a separate noise scale, `{use: langevin, steps: 100, step_size: 0.5, noise_std: 0.005}`.
         init: starting points of those chains.
         energy_l2: factor of a penalty that keeps energies near zero, E_data[E^2] + E_m[E^2]; 0 is pure contrast.
         control_variate: add a control variate (Stein's), a term of mean zero under the copy that lowers the variance of

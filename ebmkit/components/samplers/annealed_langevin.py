@@ -38,13 +38,14 @@ class AnnealedLangevin(Sampler):
 
     Large noise connects modes that are far apart; small noise then resolves each of them. Chains start from noise of
     sigma_1 around the mean of the data, and `init` is not used. For `x + alpha_i / 2 s + sqrt(alpha_i) z` with
-        alpha_i = eps sigma_i^2 / sigma_L^2 (Amini, Zhang, Song and Ermon) take step_size = eps / 2.
+    alpha_i = eps sigma_i^2 / sigma_L^2 (Amini, Zhang, algorithm 1 of Song and Ermon) take step_size = eps / 2. The code
+    that Song and Ermon published does not have these halves: its 2e-5 is our step_size, sigma_L^2 / 5.
 
     Parameters:
         schedule: the noise levels, the same as the model's.
         steps_per_level: number of steps at each level. With few steps samples are too wide, because chains move little
             once the noise is below the scale of the data.
-        step_size: the step at the last level; null means sigma_L^2 / 10, as published for images (eps = 2e-5 and
+        step_size: the step at the last level; null means sigma_L^2 / 10, half of that in the published code (2e-5 at
             sigma_L = 0.01).
         denoise: end with the mean of the clean state given the noisy one.
 

@@ -32,7 +32,7 @@ class Langevin(Sampler):
 
     For `x - tau/2 dE/dx + sqrt(tau) xi` (Xu's thesis) take step_size = tau / 2, for `x - eps^2/2 dE/dx + eps xi`
     (Amini, Beigy) eps^2 / 2, for `x - eps dE/dx + sqrt(2 eps) xi` (Zhang) eps. Short-run chains for images set
-    `noise_std` separately, as in step_size 1.0, noise_std 0.005: a low temperature.
+    `noise_std` separately, as in step_size 0.5, noise_std 0.005 (tau = 1 of Xu's thesis): a low temperature.
 
     Parameters:
         steps: number of steps of a chain.
