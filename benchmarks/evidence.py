@@ -1,12 +1,16 @@
 """What the gallery claims, run and written down: docs/evidence.md.
 
-    .venv/bin/python benchmarks/evidence.py [density] [best] [contrast] [scores] [gallery] [--only WORD] [--workers N]
+    .venv/bin/python benchmarks/evidence.py [density] [baselines] [best] [contrast] [scores] [gallery] [seeds] \\
+        [--only WORD] [--workers N]
 
 `density` takes the specs density-*.yaml, one for each objective, on both toys with ten seeds: how near they come, and
 whether any diverges. `best` draws 10,000 samples from the best of them, `contrast` sets the noise-contrastive ones side
 by side, `scores` trains score networks with five seeds, and `gallery` runs every other spec of specs/gallery with its
-own seed. What is known goes to .cache/evidence.jsonl as soon as it is known, and a second call goes on from there; the
-page is written anew at the end of every call. A spec that has changed since is run again.
+own seed. `baselines` fits a Gaussian and a mixture by expectation maximisation to both toys; `seeds` runs every spec
+with ten seeds that it was not written with, and counts how often its claim holds. What is known goes to
+.cache/evidence.jsonl as soon as it is known, and a second call continues from there; the page is written again at the
+end of every call, where sections of which nothing is known stay as they are. A spec that has changed since is run
+again.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ GALLERY = ROOT / "specs" / "gallery"
 KNOWN = ROOT / ".cache" / "evidence.jsonl"
 PAGE = ROOT / "docs" / "evidence.md"
 
-SECTIONS = ("density", "best", "contrast", "scores", "gallery")
+SECTIONS = ("density", "baselines", "best", "contrast", "scores", "gallery", "seeds")
 BEST = "density-best"
 #: The sliced Wasserstein distance that the best is to reach.
 AIMS = {"two_moons": 0.014, "eight_gaussians": 0.04}
@@ -45,6 +49,10 @@ SCORES = {
 LEVELS = "score-rare-regions-levels"
 #: The methods of table 3.1 of Xu's thesis, and whether they are adversarial.
 CONTRASTED = {"nce": "no", "conditional-nce": "no", "adversarial-ce": "yes", "flow-ce": "yes", "adaptive-nce": "no"}
+#: Seeds that no spec was written with.
+FRESH = range(101, 111)
+#: Numbers of components of the fitted baselines, and iterations of expectation maximisation.
+BASELINES, ITERATIONS = {"fitted Gaussian": 1, "mixture of 8 by EM": 8}, 100
 #: What a step costs is the difference between two lengths of training.
 BRIEF, LONGER = 50, 1050
 
@@ -67,8 +75,7 @@ class Trial:
         began, processor = time.perf_counter(), time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             try:
-                plan = ebmkit.load_spec(GALLERY / f"{self.spec}.yaml", sets=list(self.sets))
-                record = ebmkit.run(plan, runs_dir=Path(folder))
+                record = ebmkit.run(self.plan(), runs_dir=Path(folder), report=False)
                 found = {"results": record.results, "unmet": list(map(str, record.mistakes))}
                 found |= {"learnt": last(record.folder / "metrics.jsonl", "log_z")}
             except EbmkitError as error:
@@ -76,12 +83,30 @@ class Trial:
         cpu, seconds = time.process_time() - processor, time.perf_counter() - began
         return {**asdict(self), "hash": self.hash, **found, "seconds": round(seconds, 1), "cpu": round(cpu, 3)}
 
+    def plan(self) -> Any:
+        import ebmkit
+
+        spec = baseline(BASELINES[self.spec], self.sets) if self.spec in BASELINES else GALLERY / f"{self.spec}.yaml"
+        return ebmkit.load_spec(spec, sets=list(self.sets))
+
     @property
     def hash(self) -> str:
         """Of the spec with every default: another one is another trial."""
-        import ebmkit
+        return str(self.plan().hash)
 
-        return ebmkit.load_spec(GALLERY / f"{self.spec}.yaml", sets=list(self.sets)).hash
+
+def baseline(components: int, sets: tuple[str, ...]) -> dict[str, Any]:
+    """A mixture of Gaussians, fitted to the training points, as a spec that measures it as the others are."""
+    import ebmkit
+    from ebmkit.components.noise.nets.mixture_fit import fit_mixture
+    from ebmkit.engine.points import training_points
+
+    toy = {"ebmkit": 1, "name": "baseline", "data": TOYS[0], "sampler": "exact", "evaluate": ["kl_divergence"]}
+    points = training_points(ebmkit.load_spec({**toy, "model": "mlp", "sampler": "langevin"}, sets=list(sets)))
+    assert points is not None
+    weights, means, covariances = (each.tolist() for each in fit_mixture(points.double(), components, ITERATIONS))
+    mixture = {"use": "gaussian_mixture", "means": means, "covariances": covariances, "weights": weights}
+    return {**toy, "model": mixture, "evaluate": ["kl_divergence", "sliced_wasserstein"]}
 
 
 def last(file: Path, name: str) -> float | None:
@@ -97,6 +122,8 @@ def trials(sections: list[str]) -> Iterator[Trial]:
         # What the specs claim of one toy comes first, seed by seed: a call that is broken off has some of everything.
         for seed, toy in sorted(product(TEN, TOYS), key=lambda pair: (pair[0] >= 5, TOYS.index(pair[1]), pair[0])):
             yield from (Trial("density", name, sets(toy, seed)) for name in specs if is_objective(name))
+    if "baselines" in sections:
+        yield from (Trial("baselines", name, sets(toy, seed)) for name in BASELINES for toy in TOYS for seed in TEN)
     if "best" in sections:
         yield from (Trial("best", BEST, sets(toy, seed)) for seed in FIVE for toy in TOYS)
     if "contrast" in sections:
@@ -112,6 +139,8 @@ def trials(sections: list[str]) -> Iterator[Trial]:
         yield from (Trial("scores", name, (f"seed={seed}", "expect=[]")) for seed in FIVE for name in SCORES)
     if "gallery" in sections:
         yield from (Trial("gallery", name) for name in specs if not name.startswith("density-"))
+    if "seeds" in sections:
+        yield from (Trial("seeds", name, (f"seed={seed}", "samples_every=null")) for seed in FRESH for name in specs)
 
 
 def is_objective(name: str) -> bool:
@@ -149,21 +178,44 @@ def main() -> None:
             print(json.dumps(row), file=file, flush=True)
             outcome = row.get("error") or {name: f"{value:.4g}" for name, value in row["results"].items()}
             print(f"[{number}/{len(wanted)}] {row['spec']} {' '.join(row['sets'][:2])}: {outcome}", flush=True)
-    PAGE.write_text(page(list(known().values())))
+    PAGE.write_text(kept(PAGE.read_text(), page(list(known().values()))))
 
+
+#: The sections of the page, in order.
+HEADS = (
+    "# Evidence",
+    "Density estimation in the plane",
+    "Baselines",
+    "The best of them",
+    "Five ways to contrast",
+    "Score networks",
+    "Scores against the truth, level by level",
+    "The gallery",
+    "Fresh seeds",
+)
 
 # The page -------------------------------------------------------------------------------------------------------------
+
+
+def kept(before: str, after: str) -> str:
+    """The page after a call, with the sections before it of which nothing is known now."""
+    old, new = ({part.split("\n")[0]: part for part in text.split("\n## ")} for text in (before, after))
+    order = [*new, *(head for head in old if head not in new)]
+    order.sort(key=lambda head: HEADS.index(head) if head in HEADS else -1)
+    return "\n## ".join((new.get(head) or old[head]).strip("\n") + "\n" for head in order)
 
 
 def page(rows: list[Row]) -> str:
     by_section = {name: [row for row in rows if row["section"] == name] for name in (*SECTIONS, "cost")}
     parts = [
         "# Evidence",
-        "Made by `python benchmarks/evidence.py density best contrast scores gallery` from runs on a CPU, one thread "
-        "each. Nothing here is copied by hand.",
+        f"Made by `python benchmarks/evidence.py {' '.join(SECTIONS)}` from runs on a CPU, one thread each. Nothing "
+        "here is copied by hand.",
     ]
     if by_section["density"]:
         parts += density(by_section["density"])
+    if by_section["baselines"]:
+        parts += baselines(by_section["baselines"])
     if by_section["best"]:
         parts += best(by_section["best"])
     if by_section["contrast"]:
@@ -173,6 +225,8 @@ def page(rows: list[Row]) -> str:
     if by_section["gallery"]:
         parts += levels(by_section["gallery"])
         parts += gallery(by_section["gallery"])
+    if by_section["seeds"]:
+        parts += seeds(by_section["seeds"])
     return "\n\n".join(parts) + "\n"
 
 
@@ -209,6 +263,45 @@ def density(rows: list[Row]) -> Iterator[str]:
     failed = [f"- `{row['spec']}` {' '.join(row['sets'][:2])}: {row['error']}" for row in rows if "error" in row]
     if failed:
         yield "\n".join(failed)
+
+
+def baselines(rows: list[Row]) -> Iterator[str]:
+    yield f"## {HEADS[2]}"
+    yield (
+        "The same numbers of densities that need no network, fitted to the same 10,000 training points, ten seeds: "
+        "what a model of these toys has to improve on. The mixture is fitted by "
+        f"{ITERATIONS} iterations of expectation maximisation. Distances are of 10,000 samples."
+    )
+    head = ["model", *(f"{toy}: {word}" for toy in TOYS for word in ("median KL", "worst", "median distance"))]
+    lines = []
+    for name in BASELINES:
+        cells = [name]
+        for toy in TOYS:
+            mine = [row["results"] for row in rows if row["spec"] == name and f"data={toy}" in row["sets"]]
+            divergences = [each["kl_divergence"] for each in mine]
+            cells += [f"{median(divergences):.3f}", f"{max(divergences):.3f}"]
+            cells.append(f"{median(each['sliced_wasserstein'] for each in mine):.4f}")
+        lines.append(cells)
+    yield table(head, lines)
+
+
+def seeds(rows: list[Row]) -> Iterator[str]:
+    yield f"## {HEADS[-1]}"
+    yield (
+        f"The claims of specs with the seeds {FRESH[0]} to {FRESH[-1]}, which no spec was written with: how often all "
+        "of them held, and the least and the largest value of each. Specs that are not listed were not run with these "
+        "seeds."
+    )
+    lines = []
+    for name in sorted({row["spec"] for row in rows}):
+        mine = [row for row in rows if row["spec"] == name]
+        held = sum(not row.get("unmet", ["error"]) for row in mine)
+        cells = []
+        for metric, bound in expectations(name):
+            values = [row["results"][metric] for row in mine if metric in row.get("results", {})]
+            cells.append(f"{metric} {bound}: {min(values):.3g} to {max(values):.3g}" if values else f"{metric}: failed")
+        lines.append([name, f"{held} of {len(mine)}", "; ".join(cells)])
+    yield table(["spec", "held", "claims and what was found"], lines)
 
 
 def best(rows: list[Row]) -> Iterator[str]:
