@@ -27,6 +27,7 @@ from ebmkit.contracts.abilities import (
 )
 from ebmkit.contracts.component import component as component, section as section
 from ebmkit.contracts.context import Context as Context
+from ebmkit.contracts.files import FilePath as FilePath, located as located
 from ebmkit.contracts.kinds import *  # noqa: F403  # every kind, and the types of its methods' arguments and results
 from ebmkit.contracts.lazy import LazyModule as LazyModule, torch as torch
 from ebmkit.contracts.energy import Energy as Energy

@@ -55,7 +55,7 @@ def located(path: str) -> Path:
 def absence(path: str) -> str:
     """That there is no such file, and where it was looked for."""
     if isinstance(path, LocatedPath) and path.looked_in:
-        where = " nor in ".join(f"{folder}, {what}" for folder, what in path.looked_in.items())
+        where = ", nor in ".join(f"{folder}, {what}" for folder, what in path.looked_in.items())
         return f"there is no file '{path}' in {where}"
     return f"there is no file '{path}'" + ("" if Path(path).is_absolute() else f" in {Path.cwd()}")
 

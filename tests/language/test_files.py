@@ -85,7 +85,7 @@ def test_a_message_names_the_folders(project):
     with pytest.raises(Mistakes) as caught:
         ebmkit.load_spec(project / "spec.yaml")
     (mistake,) = caught.value.mistakes
-    assert f"there is no file 'points.csv' in {project}, the folder of the spec nor in {Path.cwd()}" in mistake.message
+    assert f"there is no file 'points.csv' in {project}, the folder of the spec, nor in {Path.cwd()}" in mistake.message
     assert str(mistake.place).endswith("spec.yaml:2:13")
 
 

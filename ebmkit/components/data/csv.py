@@ -112,6 +112,8 @@ class Csv(Data):
         if self.labels is None or self._row_count(self.path) is None:
             return None
         labels = self._parsed("train").labels
+        if self.test_path is not None and self._row_count(self.test_path) is not None:
+            self._parsed("test")  # raises an error if it has other labels
         return len(labels.names) if labels.names else max(labels.y) + 1
 
     def _row_count(self, path: str) -> int | None:

@@ -114,7 +114,7 @@ def draw_scores(axes: Any, view: RunView) -> str:
         axes.plot(x, noise * score, color=color, linewidth=1.2, label=named(schedule, level))
         words.append(f"{number(float(score.min()))} to {number(float(score.max()))} at {named(schedule, level)}")
     axes.axhline(0, color=RULE, linewidth=0.8, zorder=0)
-    axes.set(xlabel="x", ylabel="noise times score", xlim=(left, right))
+    axes.set(xlabel=view.names.coordinate(0), ylabel="noise times score", xlim=(left, right))
     legend(axes)
     return f"Scores from {'; '.join(words)}." + ("" if label is None else f" Given label {label}.")
 

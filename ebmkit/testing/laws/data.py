@@ -47,6 +47,19 @@ def counts_what_it_loads(data: Data, case: Case) -> None:
         require(classes is None or largest < classes, f"it announces {classes} classes, but there is a label {largest}")
 
 
+def names_what_it_loads(data: Data, case: Case) -> None:
+    """Every coordinate of a vector and every label has a name, if any has."""
+    coordinates, classes = data.coordinate_names(), data.class_names()
+    if coordinates is None and classes is None:
+        raise Inapplicable("it names neither coordinates nor classes")
+    named = None if coordinates is None else (len(coordinates),)
+    require(named in (None, data.event()), f"it names {named} coordinates of points of shape {data.event()}")
+    for split in SPLITS if classes is not None else ():
+        y = _load(data, split).y
+        largest = -1 if y is None else int(y.max())
+        require(0 <= largest < len(classes or ()), f"it names {len(classes or ())} classes, but {largest} is a label")
+
+
 def makes_float32_by_default(data: Data, case: Case) -> None:
     """Generated points, as opposed to points read from a file, have torch's default dtype."""
     if data.files():
@@ -75,6 +88,7 @@ def keeps_its_splits_apart(data: Data, case: Case) -> None:
 LAWS: tuple[Law, ...] = (
     loads_what_it_announces,
     counts_what_it_loads,
+    names_what_it_loads,
     makes_float32_by_default,
     is_deterministic,
     keeps_its_splits_apart,

@@ -92,6 +92,8 @@ def test_held_out_rows_of_another_file():
     Path("test.csv").write_text("species,width,length\nlilac,0.5,7\n")
     with pytest.raises(ValueError, match=r"'test.csv' has the label 'lilac' in line 2, but those of training rows are"):
         data.load("test", generator(0))
+    with pytest.raises(ValueError, match="lilac"):  # before anything is loaded
+        data.class_count()
     Path("test.csv").write_text("1,2,3\n")
     Path("data.csv").write_text("1,2\n3,4\n")
     with pytest.raises(ValueError, match=r"'data.csv' has 2 columns of numbers, but 'test.csv' 3"):

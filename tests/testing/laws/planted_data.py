@@ -82,7 +82,21 @@ class OneClassTooFew(Points):
         return Dataset(super().load(split, rng).x, torch.arange(20) % 3)
 
 
+@component("misnamed")
+class Misnamed(Points):
+    def coordinate_names(self):
+        return ("length", "width", "height")
+
+
+@component("nameless_class")
+class NamelessClass(OneClassTooFew):
+    def class_names(self):
+        return ("setosa", "virginica")
+
+
 PLANTED = [
+    (laws.names_what_it_loads, Misnamed()),
+    (laws.names_what_it_loads, NamelessClass()),
     (laws.counts_what_it_loads, Miscounted()),
     (laws.counts_what_it_loads, OneClassTooFew()),
     (laws.loads_what_it_announces, Flat()),
