@@ -18,7 +18,9 @@ def _folder_with_data(tmp_path_factory):
     np.savez(folder / "data.npz", x=points)
     np.savez(folder / "blobs.npz", points=points)
     np.savetxt(folder / "data.csv", points, delimiter=",")
-    np.savetxt(folder / "flowers.csv", points, delimiter=",", header="petal_length,petal_width", comments="")
+    for name, table in (("flowers.csv", points), ("more_flowers.csv", -points)):
+        rows = (f"{length},{width},{('setosa', 'virginica')[row % 2]}" for row, (length, width) in enumerate(table))
+        (folder / name).write_text("\n".join(["petal_length,petal_width,species", *rows]))
     save_file({"images": images}, folder / "images.safetensors")
     return folder
 
