@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.modules.starts import Starts
+from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.ema import RunningMean
 from ebmkit.maths.units import Units
 
@@ -37,6 +39,17 @@ class Parts:
     #: The points in the units of the data, in float64, if these are others.
     raw_train: Tensor | None = None
     raw_test: Tensor | None = None
+
+    def points(self, split: Split, condition: Condition | None) -> tuple[Tensor | None, Tensor | None]:
+        """The points of a split in the units of the data, on the device, and their labels; only those with the label
+        of the condition, if it has one and the data have labels; None if there are none."""
+        train = split == "train"
+        raw, x = (self.raw_train, self.train) if train else (self.raw_test, self.test)
+        x, y = x if raw is None else raw.to(self.device), self.train_labels if train else self.test_labels
+        if x is None or y is None or condition is None or condition.label is None:
+            return x, y
+        chosen = y == condition.label
+        return (x[chosen.to(x.device)], y[chosen]) if bool(chosen.any()) else (None, None)
 
     @property
     def evaluated(self) -> nn.Module:

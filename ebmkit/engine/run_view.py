@@ -47,7 +47,6 @@ class RunView:
         self.history = history
         self.folder = folder
         self.evaluated = Evaluated(plan, parts)
-        #: Of coordinates and labels.
         self.names = Names(plan)
         self._drawing = SampleDrawing(self.evaluated, streams)
         #: The generator for the current evaluation. By default a stream that continues from step to step.
@@ -169,25 +168,13 @@ class RunView:
         return self.evaluated.schedule
 
     def data(self, split: Split) -> Tensor | None:
-        """The points of a split in the units of the data, on the run's device; None in a spec without data.
-
-        If all samples have one label, these are the points with this label; None if there are none.
-        """
-        parts = self.parts
-        raw, points = (parts.raw_train, parts.train) if split == "train" else (parts.raw_test, parts.test)
-        x, chosen = points if raw is None else raw.to(parts.device), self._asked_for(split)
-        return x if x is None or chosen is None else (x[chosen.to(x.device)] if bool(chosen.any()) else None)
+        """The points of a split in the units of the data, on the run's device; if all samples have one label, those
+        with this label. None in a spec without data, or if no point has the label."""
+        return self.parts.points(split, self.condition)[0]
 
     def labels(self, split: Split) -> Tensor | None:
-        """The labels of a split, one integer per point, or None for unlabelled data."""
-        y, chosen = self.parts.train_labels if split == "train" else self.parts.test_labels, self._asked_for(split)
-        return y if y is None or chosen is None else y[chosen]
-
-    def _asked_for(self, split: Split) -> Tensor | None:
-        """Which points have the label of the samples; None if those have no or several labels."""
-        y = self.parts.train_labels if split == "train" else self.parts.test_labels
-        label = self.condition.label if self.condition else None
-        return None if y is None or label is None else y == label
+        """The labels of these points, one integer per point, or None for unlabelled data."""
+        return self.parts.points(split, self.condition)[1]
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
         """Energies `(B,)` of states in the units of the data, without a graph; see `Evaluated.energy`."""
