@@ -11,6 +11,7 @@ from ebmkit.contracts.files import absence, as_written
 from ebmkit.contracts.kinds import Data, Dataset
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.walk import walk
+from ebmkit.engine.names import Names
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.errors.fit import DataUnreadable
@@ -52,8 +53,13 @@ def units_of(plan: Plan, train: Points) -> Units:
     """The map between the units of the data and the space of `scale`, fitted to the training points."""
     if plan.spec.scale == "none" or train.x is None:
         return Units()
+
+    def name(column: int) -> str:
+        shown = Names(plan).shown
+        return f"column {column} (counted from 0)" if shown is None else f"column '{shown[column]}'"
+
     with ErrorSite(plan, ("data",)):
-        return fit_units(cast("Scale", plan.spec.scale), train.x, lambda column: f"column {column} (counted from 0)")
+        return fit_units(cast("Scale", plan.spec.scale), train.x, name)
 
 
 def scaled(plan: Plan, units: Units, points: Points, dtype: torch.dtype) -> Points:

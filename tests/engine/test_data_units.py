@@ -210,6 +210,13 @@ def test_a_constant_column_is_named_at_the_data(file):
         build(load_spec({**SPEC, "data": file(x)}))
 
 
+def test_a_constant_column_is_named_as_its_table_does(file, tmp_path):
+    rows = "\n".join(f"{k},7,{k % 3}" for k in range(40))
+    (tmp_path / "table.csv").write_text(f"age,sex,income\n{rows}\n")
+    with pytest.raises(EbmkitError, match=r"column 'sex' is 7 in every training row"):
+        build(load_spec({**SPEC, "data": {"use": "csv", "path": "table.csv"}}))
+
+
 def test_the_log_and_the_report_say_which_space(file, tmp_path):
     data = file(np.array([100.0, 5.0]) + blobs() * [1, 0.01])
     record = run(load_spec({**SPEC, "data": data}), runs_dir=tmp_path / "runs")
