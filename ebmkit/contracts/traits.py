@@ -71,6 +71,8 @@ class SamplerTraits(NamedTuple):
     #: Number of evaluations of the model per step of a chain, at most; if `by_unit`, per unit of a state.
     evaluations: int = 1
     by_unit: bool = False
+    #: Whether steps have many sizes, large and small. No acceptance rate is then too low or too high.
+    step_sizes_vary: bool = False
 
 
 class ObjectiveTraits(NamedTuple):

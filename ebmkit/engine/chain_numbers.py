@@ -9,16 +9,21 @@ import torch
 from torch import Tensor
 
 from ebmkit.chains.chain import Chain, means
+from ebmkit.contracts.kinds import Sampler
 from ebmkit.engine.statistic import Statistic, Turn, is_finite, total, wrong_rows
 from ebmkit.errors.source import Path
 
 
-def chain_numbers(chain: Chain, path: Path, inits: Container[Path]) -> Iterator[tuple[Statistic, Tensor]]:
+def chain_numbers(
+    chain: Chain, sampler: Sampler, path: Path, inits: Container[Path]
+) -> Iterator[tuple[Statistic, Tensor]]:
     """The statistics of chains whose sampler is at `path` in the spec; `inits` are the places of chain starts."""
     all_of_it = Statistic("the state of a chain", path, Turn.CHAIN, False, cause=partial(_cause, chain, path, inits))
     yield all_of_it, total([chain.start, chain.x, *chain.energies])
     last = chain.last._replace(energy=None, divergence=None)
     seen = {name: trace.mean() for name, trace in chain.traces.items() if name != "energy"} or means(last)
+    if sampler.traits().step_sizes_vary:
+        seen.pop("acceptance", None)  # it would be compared with the rates of samplers that have one step size
     if chain.divergences:
         seen["divergence"] = torch.cat(chain.divergences).mean()
     for name, value in seen.items():

@@ -187,6 +187,8 @@ def _diverged(view: RunView, share: float) -> str:
 def _acceptance(now: float, view: RunView) -> str:
     """A warning if acceptance is outside a band: around the sampler's target if it has one, else `ACCEPTANCE`."""
     sampler, found = view.plan.chain_sampler, view.mixing
+    if sampler and sampler.traits().step_sizes_vary:
+        return ""
     target = sampler.target_acceptance if sampler else None
     low, high = (0.6 * target, 1 - (1 - target) / 10) if target else ACCEPTANCE
     loose = found is not None and found.largest("ess_bulk", -1)[0] > LOOSE * found.chains * found.draws

@@ -141,7 +141,8 @@ class Stage:
             statistics.append(statistic)
             values.append(number)
         for sampler, chain in context.chains:
-            for statistic, number in chain_numbers(chain, self._paths.get(id(sampler), ("objective",)), self._inits):
+            path = self._paths.get(id(sampler), ("objective",))
+            for statistic, number in chain_numbers(chain, sampler, path, self._inits):
                 statistics.append(statistic)
                 values.append(number)
         return statistics, values

@@ -41,8 +41,8 @@ COMPONENTS = {
     ),
     "sampler": (
         "samplers",
-        "annealed_langevin exact gibbs gibbs_with_gradients hmc langevin mala metropolis nuts parallel_tempering "
-        "predictor_corrector probability_flow_ode reverse_sde underdamped_langevin",
+        "annealed_langevin exact gibbs gibbs_with_gradients hmc langevin mala metropolis mixed_mala nuts "
+        "parallel_tempering predictor_corrector probability_flow_ode reverse_sde underdamped_langevin",
     ),
     "init": ("inits", "data noise persistent replay training"),
     "noise": ("noise", "conditional_gaussian flow gaussian gaussian_mixture generator parzen snapshot uniform"),

@@ -62,8 +62,8 @@ UNIFORM = {"use": "noise", "distribution": "uniform", "scale": 2.0}
 @pytest.mark.parametrize(
     ("objective", "steps", "init"),
     [
-        ("mle", 80, NoiseStart()),
-        ("jem", 80, NoiseStart()),
+        ("mle", LONGEST, NoiseStart()),
+        ("jem", LONGEST, NoiseStart()),
         (replay(rejuvenation=0.1), 200, NoiseStart()),
         (replay(rejuvenation=1.0), 20, NoiseStart()),
         (replay(rejuvenation=0.0), LONGEST, NoiseStart()),
@@ -126,8 +126,12 @@ def test_the_resolved_spec_is_the_same_experiment():
 
 def test_every_value_says_why():
     plan = load_spec(SPEC)
-    assert plan.origins["sampler", "step_size"] == "that of objective 'mle'"
-    assert plan.origins["sampler", "steps"] == "objective 'mle' continues its chains of 20 steps 4 times on average"
+    assert plan.origins["sampler", "jump"] == "that of objective 'mle'"
+    assert plan.origins["sampler", "steps"] == (
+        "objective 'mle' continues its chains of 20 steps 1000 times on average, at most 1000"
+    )
+    short = load_spec({**SPEC, "objective": replay(rejuvenation=0.25)}).origins["sampler", "steps"]
+    assert short == "objective 'mle' continues its chains of 20 steps 4 times on average"
     assert plan.origins["init", "use"] == "where objective 'mle' starts new chains"
     endless = load_spec({**SPEC, "objective": mle(init="persistent")}).origins["sampler", "steps"]
     assert endless == "objective 'mle' continues its chains of 20 steps without end, at most 1000"
@@ -140,7 +144,7 @@ def test_what_the_spec_says_stays():
     own = load_spec({**SPEC, "sampler": {"use": "langevin", "steps": 5}})
     assert (own.spec.sampler, own.spec.init) == (Langevin(steps=5), NoiseStart())
     wide = load_spec({**SPEC, "init": {"use": "noise", "scale": 3.0}})
-    assert (wide.spec.sampler.steps, wide.spec.init) == (80, NoiseStart(scale=3.0))
+    assert (wide.spec.sampler.steps, wide.spec.init) == (LONGEST, NoiseStart(scale=3.0))
     kept = load_spec({**SPEC, "init": "training"})
     assert (kept.spec.sampler.steps, kept.spec.init) == (20, TrainingStart())
     assert chain_words(kept.spec).endswith("of 20 steps from training")

@@ -18,6 +18,7 @@ from ebmkit.components.samplers.leapfrog import Phase, leapfrog
 from ebmkit.components.samplers.mala import MALA
 from ebmkit.components.samplers.mass import mass_of
 from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.components.samplers.nuts import NUTS
 from ebmkit.components.samplers.underdamped_langevin import UnderdampedLangevin, UnderdampedState
 from tests.components.oracles import FALSE_ALARM, assert_follows, generator, normal_cdf, random_covariance, rows
@@ -54,6 +55,10 @@ EXACT = {
     "mala, matrix": lambda d: MALA(steps=4, step_size=0.3 * d**-0.33, mass=matrix(d)),
     "hot mala, masses": lambda d: MALA(steps=4, step_size=0.2 * d**-0.33, mass=diagonal(d), temperature=2.0),
     "cold mala, matrix": lambda d: MALA(steps=4, step_size=0.6 * d**-0.33, mass=matrix(d), temperature=0.5),
+    "mixed": lambda d: MixedMALA(steps=4, step_sizes=(0.02, 0.8 * d**-0.33), jump=0.3, scales=(0.8, 1.6)),
+    "hot mixed": lambda d: MixedMALA(
+        steps=4, step_sizes=(0.02, 0.8 * d**-0.33), jump=0.3, scales=(0.8, 1.6), temperature=2.0
+    ),
     "hmc": lambda d: HMC(steps=2, step_size=0.7 * d**-0.25, leapfrog_steps=3),
     "hmc, one length": lambda d: HMC(steps=2, step_size=0.7 * d**-0.25, leapfrog_steps=3, jitter=0.0),
     "hmc, masses": lambda d: HMC(steps=2, step_size=0.7 * d**-0.25, leapfrog_steps=3, mass=diagonal(d)),
@@ -128,9 +133,10 @@ class Walled(nn.Module):
         Metropolis(steps=4, scale=0.5),
         Metropolis(steps=4, scale=1.0, center=0.2),
         MALA(steps=4, step_size=0.1),
+        MixedMALA(steps=4, step_sizes=(0.02, 0.2), scales=(0.6, 1.0)),
         HMC(steps=4, step_size=0.2, leapfrog_steps=3),
     ],
-    ids=["walk", "independent", "mala", "hmc"],
+    ids=["walk", "independent", "mala", "mixed", "hmc"],
 )
 def test_proposals_without_a_finite_energy_are_refused_and_counted(sampler, event, beyond):
     """What remains is the Gaussian cut off at the walls: every coordinate by itself."""

@@ -36,7 +36,7 @@ class Replay(Init):
     """
 
     size: Annotated[int, Ge(1)] = 10_000
-    rejuvenation: Annotated[float, Ge(0), Le(1)] = 0.25
+    rejuvenation: Annotated[float, Ge(0), Le(1)] = 0.001
     restart: Init = NoiseStart()
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Ge
 
 from ebmkit.components.inits.replay import Replay
-from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Noise, Sampler, Space
 
@@ -41,8 +41,8 @@ class Snapshot(Noise):
     offers: ClassVar[frozenset[str]] = frozenset({"density"})
 
     interval: Annotated[int, Ge(1)] = 5
-    sampler: Sampler = Langevin(steps=20, step_size=0.003)
-    init: Init = Replay(rejuvenation=0.01)
+    sampler: Sampler = MixedMALA(steps=20)
+    init: Init = Replay()
 
     def build(self, event: Event, data: Tensor) -> SnapshotDensity:
         from ebmkit.components.noise.nets.snapshot import SnapshotDensity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge
 
@@ -10,7 +10,7 @@ from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.replay import Replay
 from ebmkit.components.noise.snapshot import Snapshot
 from ebmkit.components.objectives.curvature import curvature_refusal
-from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Bregman, Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.question import Question
@@ -49,11 +49,13 @@ class AdaptiveBregman(Objective):
     Example: objective: {use: adaptive_bregman, generator: logistic, interval: 5}
     """
 
+    consistent: ClassVar[bool] = True
+
     generator: Bregman = Logistic()
     interval: Annotated[int, Ge(1)] = 5
-    sampler: Sampler = Langevin(steps=20, step_size=0.003)
-    init: Init = Replay(rejuvenation=0.01)
-    energy_l2: Annotated[float, Ge(0)] = 0.01
+    sampler: Sampler = MixedMALA(steps=20)
+    init: Init = Replay()
+    energy_l2: Annotated[float, Ge(0)] = 0.0
     control_variate: bool = False
 
     def traits(self) -> ObjectiveTraits:

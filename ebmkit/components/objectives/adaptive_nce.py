@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge
 
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.replay import Replay
 from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
-from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.question import Question
@@ -46,10 +46,12 @@ class AdaptiveNCE(Objective):
     Example: objective: {use: adaptive_nce, interval: 5}
     """
 
+    consistent: ClassVar[bool] = True
+
     interval: Annotated[int, Ge(1)] = 5
-    sampler: Sampler = Langevin(steps=20, step_size=0.003)
-    init: Init = Replay(rejuvenation=0.01)
-    energy_l2: Annotated[float, Ge(0)] = 0.01
+    sampler: Sampler = MixedMALA(steps=20)
+    init: Init = Replay()
+    energy_l2: Annotated[float, Ge(0)] = 0.0
     control_variate: bool = False
 
     def traits(self) -> ObjectiveTraits:

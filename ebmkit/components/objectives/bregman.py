@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
 
@@ -37,6 +37,8 @@ class BregmanRatioMatching(Objective):
 
     Example: objective: {use: bregman, generator: logistic, noise_ratio: 1.0}
     """
+
+    consistent: ClassVar[bool] = True
 
     generator: Bregman = Logistic()
     noise: Noise = GaussianNoise()

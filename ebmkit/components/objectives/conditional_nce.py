@@ -36,6 +36,8 @@ class ConditionalNCE(Objective):
     Example: objective: {use: conditional_nce, noise_ratio: 2}
     """
 
+    consistent: ClassVar[bool] = True
+
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     noise_needs: ClassVar[frozenset[str]] = frozenset({"conditional"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge
 
@@ -43,6 +43,8 @@ class ExactMLE(Objective):
 
     Example: objective: {use: exact_mle, points: 97, margin: 0.3}
     """
+
+    consistent: ClassVar[bool] = True
 
     points: Annotated[int, Ge(3)] | None = None
     margin: Annotated[float, Ge(0)] = 0.5

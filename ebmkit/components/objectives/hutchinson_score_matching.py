@@ -34,6 +34,8 @@ class HutchinsonScoreMatching(Objective):
     Example: objective: {use: hutchinson_score_matching, probe: rademacher}
     """
 
+    consistent: ClassVar[bool] = True
+
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

@@ -8,7 +8,7 @@ from annotated_types import Ge
 
 from ebmkit.components.inits.replay import Replay
 from ebmkit.components.objectives.mle import MLE
-from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.lazy import torch
@@ -46,13 +46,15 @@ class JEM(Objective):
     Example: objective: {use: jem, weight: 1.0, sampler: {use: langevin, steps: 20, step_size: 0.01}}
     """
 
+    consistent: ClassVar[bool] = True
+
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "logits"})
     needs_labels: ClassVar[bool] = True
 
     weight: Annotated[float, Ge(0)] = 1.0
-    sampler: Sampler = Langevin(steps=20)
+    sampler: Sampler = MixedMALA(steps=20)
     init: Init = Replay()
-    energy_l2: Annotated[float, Ge(0)] = 0.1
+    energy_l2: Annotated[float, Ge(0)] = 0.0
     input_noise: Annotated[float, Ge(0)] = 0.0
 
     def traits(self) -> ObjectiveTraits:

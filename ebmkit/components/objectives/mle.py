@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge
 
 from ebmkit.components.inits.replay import Replay
-from ebmkit.components.samplers.langevin import Langevin
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.lazy import torch
@@ -39,9 +39,11 @@ class MLE(Objective):
     Example: objective: {use: mle, sampler: {use: langevin, steps: 20, step_size: 0.01}, init: replay}
     """
 
-    sampler: Sampler = Langevin(steps=20)
+    consistent: ClassVar[bool] = True
+
+    sampler: Sampler = MixedMALA(steps=20)
     init: Init = Replay()
-    energy_l2: Annotated[float, Ge(0)] = 0.1
+    energy_l2: Annotated[float, Ge(0)] = 0.0
 
     def traits(self) -> ObjectiveTraits:
         return super().traits()._replace(sampler=self.sampler, evaluations=3 + self.sampler.steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
 
@@ -34,6 +34,8 @@ class NCE(Objective):
 
     Example: objective: {use: nce, noise_ratio: 4.0}
     """
+
+    consistent: ClassVar[bool] = True
 
     noise: Noise = GaussianNoise()
     noise_ratio: Annotated[float, Gt(0)] = 4.0

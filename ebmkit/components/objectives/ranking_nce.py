@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge
 
@@ -38,6 +38,8 @@ class RankingNCE(Objective):
 
     Example: objective: {use: ranking_nce, negatives: 4}
     """
+
+    consistent: ClassVar[bool] = True
 
     noise: Noise = GaussianNoise()
     negatives: Annotated[int, Ge(1)] = 8

@@ -32,6 +32,8 @@ class ScoreMatching(Objective):
     Example: objective: score_matching
     """
 
+    consistent: ClassVar[bool] = True
+
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

@@ -37,6 +37,8 @@ class SlicedScoreMatching(Objective):
     Example: objective: {use: sliced_score_matching, projection: sphere, variance_reduced: false, projections: 2}
     """
 
+    consistent: ClassVar[bool] = True
+
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

@@ -43,6 +43,10 @@ class Objective(Component, ABC):
     noise_needs: ClassVar[frozenset[str]] = frozenset({"density"})
     #: Whether it uses labels, which are then in `context.labels`.
     needs_labels: ClassVar[bool] = False
+    #: Whether its default parameters are consistent: trained long enough on a family that contains the distribution of
+    #: the data, and with chains that mix, the model becomes that distribution. `tests/statistics/test_consistency.py`
+    #: tests all that claim it.
+    consistent: ClassVar[bool] = False
 
     def traits(self) -> ObjectiveTraits:
         """Requirements of this objective. Override it if parameters decide, and to name a sampler or a schedule."""
