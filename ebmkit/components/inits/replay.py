@@ -22,17 +22,18 @@ class Replay(Init):
         x0 = restart            with probability R = rejuvenation, or if the slot was never used
         x0 = state of the slot  otherwise
 
-    R = 0 gives persistent chains (PCD), R = 1 a restart every time. The slots of a draw are distinct.
+    R = 0 gives persistent chains (PCD), R = 1 a restart every time. The slots of a draw are distinct. A restarted chain
+    is not yet a sample of the model: a share of about R times the draws that it needs is biased towards its start.
 
     Parameters:
         size: number of slots; at least the number of chains that run at a time.
-        rejuvenation: probability R that a chain is restarted.
+        rejuvenation: probability R that a chain is restarted. Short-run chains for images need more, 0.05 to 0.25.
         restart: initial states of restarted chains.
 
     Reference: Du and Mordatch, arXiv:1903.08689; rejuvenation: Xu, "Self-adapting noise-contrastive estimation for
     energy-based models", thesis, Tsinghua 2022, sections 3.2 and 5.1 (size 10000, R = 0.25).
 
-    Example: init: {use: replay, size: 10000, rejuvenation: 0.25}
+    Example: init: {use: replay, size: 10000, rejuvenation: 0.01}
     """
 
     size: Annotated[int, Ge(1)] = 10_000

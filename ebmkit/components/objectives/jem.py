@@ -36,7 +36,7 @@ class JEM(Objective):
         weight: factor of the generative term; 0 is a plain classifier, without chains.
         sampler: draws from the model; one chain per data point.
         init: starting points of those chains.
-        energy_l2: factor of a penalty that keeps energies near zero, inside the generative term.
+        energy_l2: factor of a penalty that keeps energies near zero, inside the generative term; see `mle`.
         input_noise: standard deviation of Gaussian noise added to the data points of every batch against overfitting;
             0 adds none.
 

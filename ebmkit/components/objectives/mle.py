@@ -28,15 +28,18 @@ class MLE(Objective):
         L = E_data[E] - E_model[E] + energy_l2 (E_data[E^2] + E_model[E^2])
 
     The chain starts define the variants: `data` is CD-k, `replay` with rejuvenation 0 is PCD, `noise` is short-run.
+    The defaults are consistent, because chains are exact and live long. Chains that are biased, as those of `langevin`
+    are, or restarted often leave their bias in the model.
 
     Parameters:
         sampler: draws from the model; one chain per data point.
         init: starting points of those chains.
-        energy_l2: factor of a penalty that keeps energies near zero; 0 is pure likelihood, which often diverges.
+        energy_l2: factor of a penalty that keeps energies near zero. It flattens the model for good, and stabilises
+            training with chains that do not converge; 0 is pure likelihood.
 
     Reference: Hinton, Neural Computation 14, 2002; Tieleman, ICML 2008; Du and Mordatch, arXiv:1903.08689.
 
-    Example: objective: {use: mle, sampler: {use: langevin, steps: 20, step_size: 0.01}, init: replay}
+    Example: objective: {use: mle, sampler: {use: mixed_mala, steps: 40}, init: {use: replay, size: 5000}}
     """
 
     consistent: ClassVar[bool] = True

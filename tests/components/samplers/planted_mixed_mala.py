@@ -39,5 +39,9 @@ AS_RIGHT: list[Planted] = [
         "torch.empty_like(x).normal_(generator=rng)",
         "torch.empty_like(x).normal_(generator=rng).neg_()",
     ),
-    _planted("more jumps", "< self.jump", "< 2 * self.jump"),
+    _planted(
+        "more jumps",
+        "single.clone().uniform_(generator=rng) < self.jump",
+        "single.clone().uniform_(generator=rng) < 2 * self.jump",
+    ),
 ]

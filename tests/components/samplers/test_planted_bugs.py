@@ -114,7 +114,7 @@ def test_there_are_enough_bugs_of_every_kind():
     assert len({name_of(bug) for bug in BUGS}) == len(BUGS)
     assert {bug.looked_at_by for bug in BUGS} == set(BATTERIES)
     assert all(plant.looked_at_by == name for name, table in TABLES.items() for plant in [*table.BUGS, *table.AS_RIGHT])
-    assert len(QUICK) == 9
+    assert len(QUICK) == 10
 
 
 def test_text_that_is_no_longer_there_is_noticed():
