@@ -10,6 +10,7 @@ from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
     check_numbers,
+    check_paths,
     row_count,
     rows_of,
     scaled,
@@ -54,6 +55,9 @@ class Npz(Data):
     test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
     dequantize: Levels | None = None
+
+    def __post_init__(self) -> None:
+        check_paths(self.path, self.test_path)
 
     def traits(self) -> DataTraits:
         return super().traits()._replace(labelled=self.y is not None, unit_scale=self.dequantize is not None)

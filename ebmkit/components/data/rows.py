@@ -43,6 +43,12 @@ def rows_of(split: Split, n: int, test_fraction: float) -> Tensor:
     return rows
 
 
+def check_paths(path: str, test_path: str | None) -> None:
+    """Raise a ValueError if the held-out rows would be the training rows."""
+    if path == test_path:
+        raise ValueError("'test_path' is the file of the training rows: leave it out to hold out a part of them")
+
+
 def is_held_out(row: int, test_fraction: float) -> bool:
     """Whether a row is a test row, by the same rule without torch."""
     return row * _GOLDEN % 1 < test_fraction

@@ -10,6 +10,7 @@ from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
     check_numbers,
+    check_paths,
     scaled,
 )
 from ebmkit.contracts.component import component
@@ -59,6 +60,7 @@ class TensorFile(Data):
                 raise ValueError(f"'{path}' is neither a .npy nor a .safetensors file")
         if all(path.endswith(".npy") for path in paths) and self.x != "x":
             raise ValueError("a .npy file contains one array, which has no name: leave out 'x'")
+        check_paths(self.path, self.test_path)
 
     def header(self, path: str) -> Header:
         """The header of the array of rows in a file."""

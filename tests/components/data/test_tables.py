@@ -119,3 +119,9 @@ def test_held_out_arrays_of_another_file():
     np.savez("test.npz", x=test[:, :2].numpy(), y=np.arange(2))
     with pytest.raises(ValueError, match=r"points of shape \(3,\), but 'test.npz' of shape \(2,\)"):
         Npz(path="train.npz", test_path="test.npz").event()
+
+
+def test_training_rows_cannot_be_held_out():
+    for cls, name in ((Csv, "data.csv"), (Npz, "data.npz"), (TensorFile, "data.npy")):
+        with pytest.raises(ValueError, match="'test_path' is the file of the training rows"):
+            cls(path=name, test_path=name)
