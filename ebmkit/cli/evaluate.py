@@ -37,7 +37,10 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
     if metrics:
         sets = [f"evaluate=[{', '.join(metrics)}]", "expect=[]"]
         asked = load_plan(str(run / "resolved.yaml"), sets, (), plugins)
-        plan = dataclasses.replace(asked, hash=plan.hash)  # the weights are those of the original run
+        # Only those that were named; and the weights are those of the original run.
+        named = tuple(metric for at, metric in enumerate(asked.spec.evaluate) if asked.tree.find(("evaluate", at)))
+        spec = dataclasses.replace(asked.spec, evaluate=named)
+        plan = dataclasses.replace(asked, spec=spec, hash=plan.hash)
     if not plan.spec.evaluate:
         raise click.UsageError(f"{run} has no metrics; name one with --metric")
     require_torch(plan)

@@ -7,6 +7,7 @@ through `traits()`.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from ebmkit.contracts.states import Conditioning, Space, Variation
@@ -92,6 +93,8 @@ class ObjectiveTraits(NamedTuple):
     evaluations: float = 1.5
     #: The number of noise samples per data point, for an objective with noise among its parameters.
     noise_ratio: float = 1.0
+    #: The loss of a model that is the noise, and so cannot tell data from it; infinite without such a model.
+    blind_loss: float = inf
 
 
 class NoiseTraits(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from ebmkit.contracts.judgement import Judges
 from ebmkit.contracts.kinds import Metric
 from ebmkit.engine.failure import SAMPLES, Failure, Measured
 from ebmkit.engine.previews import plan_previews
@@ -54,6 +55,7 @@ class Evaluation:
         view = self.view
         results: dict[str, float] = {}
         failed: list[Failure] = []
+        view.judgement = None  # that of an earlier evaluation
         if view.can_sample and (most := self.samples_of(metrics, at_least)):
             try:
                 view.draw(most)
@@ -84,13 +86,20 @@ class Evaluation:
         most, when = max(plan.spec.samples, metric.traits().samples), view.moment
         site = ErrorSite(plan, ("evaluate", index), lambda: when)
         with site, view.drawing_from(path), view.at_most(most):
-            values = {name: float(value) for name, value in metric.measure(view).items()}
+            values = {name: float(value) for name, value in self._numbers(metric).items()}
             if set(values) != set(metric.results()):
                 raise ValueError(f"it measured {', '.join(values)}, but announces {', '.join(metric.results())}")
         for name, value in values.items():
             if not math.isfinite(value):
                 raise Diverged(f"{who}: {name} is {value}{when}", plan.place(("evaluate", index)))
         return values
+
+    def _numbers(self, metric: Metric) -> dict[str, float]:
+        """What a metric measures; the view keeps the judgement of one that judges."""
+        if not isinstance(metric, Judges):
+            return metric.measure(self.view)
+        self.view.judgement = metric.judge(self.view)
+        return metric.numbers(self.view.judgement)
 
     def _position(self, metric: Metric) -> int:
         return next(position for position, other in enumerate(self.metrics) if other is metric)

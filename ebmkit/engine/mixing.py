@@ -13,6 +13,7 @@ from ebmkit.contracts.kinds import Event
 from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 from ebmkit.diagnostics.rhat import rhat
+from ebmkit.engine.telling.advice import one_of, parameter, step_length
 from ebmkit.engine.telling.chain_words import begun
 
 if TYPE_CHECKING:
@@ -111,10 +112,9 @@ def findings(view: RunView) -> list[str]:
     rates = _rates(view)
     found = [*_warnings(view.mixing)] if view.mixing else []
     if diverged := _diverged(view, rates.get("divergence", 0.0)):
-        found.append(
-            f"{diverged} and were rejected: the energy was not finite, or its error very large; use smaller steps or a "
-            "higher target_acceptance"
-        )
+        target = parameter(view.plan, view.plan.spec.chain_sampler_path, "target_acceptance")
+        options = one_of(_steps(view, "smaller"), f"a higher {target}" if target else "")
+        found.append(f"{diverged} and were rejected: the energy was not finite, or its error very large; use {options}")
     if "acceptance" in rates and (doubt := _acceptance(rates["acceptance"], view)):
         found.append(doubt)
     return found
@@ -126,8 +126,11 @@ def coordinate(event: Event, index: int, names: tuple[str, ...] | None = None) -
         return names[index]
     if prod(event) == 1:
         return "x"
-    place = torch.unravel_index(torch.tensor(index), event)
-    return f"x[{', '.join(str(int(i)) for i in place)}]"
+    place: list[int] = []
+    for size in reversed(event):  # torch.unravel_index would import sympy
+        index, rest = divmod(index, size)
+        place.insert(0, rest)
+    return f"x[{', '.join(map(str, place))}]"
 
 
 def _figures(x: Tensor) -> Figures:
@@ -196,7 +199,13 @@ def _acceptance(now: float, view: RunView) -> str:
         few = f"only {now:.1%} of the exchanges are accepted: use more closely spaced temperatures"
         return "" if now > 0.1 else few
     if now < low:
-        return f"only {now:.1%} of the proposals are accepted: use smaller steps"
+        return f"only {now:.1%} of the proposals are accepted: use {_steps(view, 'smaller')}"
     if now > high and not (loose and target is None):
-        return f"{now:.1%} of the proposals are accepted: larger steps explore faster"
+        return f"{now:.1%} of the proposals are accepted: {_steps(view, 'larger')} explores faster"
     return ""
+
+
+def _steps(view: RunView, change: str) -> str:
+    """`a smaller 'scale' of sampler 'metropolis' (spec.yaml:6:12)`."""
+    length = step_length(view.plan, view.plan.spec.chain_sampler_path)
+    return f"a {change} {length or 'step'}"

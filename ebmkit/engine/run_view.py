@@ -14,6 +14,7 @@ from torch import Generator, Tensor, nn
 
 from ebmkit.contracts.draws import Draws
 from ebmkit.contracts.extractor import Trained
+from ebmkit.contracts.judgement import Judgement
 from ebmkit.contracts.kinds import Event, Schedule
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.engine import from_noise
@@ -53,6 +54,8 @@ class RunView:
         self.rng = streams.ongoing("view")
         #: The results of the last evaluation.
         self.results: dict[str, float] = {}
+        #: The last judgement on the samples, if there is one.
+        self.judgement: Judgement | None = None
         #: For the chains that drew the last samples; see `Drawn`.
         self.traces: dict[str, Tensor] = {}
         self.draws: Draws | None = None

@@ -32,7 +32,9 @@ from ebmkit.engine.signals import Interrupted, Signals
 from ebmkit.engine.telling.health import Health
 from ebmkit.engine.telling.hooks import Hooks
 from ebmkit.engine.telling.progress import Progress, Silent
+from ebmkit.engine.telling.reasons import reasons
 from ebmkit.engine.telling.run_log import RunLog
+from ebmkit.engine.telling.verdict_words import verdict_entry
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.errors.base import EbmkitError, Mistakes, first_of
 from ebmkit.errors.describe import describe_error
@@ -142,7 +144,7 @@ class Session:
         self.plan, self.parts, self.record = plan, parts, record
         self.progress, self.signals, self.limit = progress, signals, limit
         self.run_log = RunLog(record, progress)
-        self.health = Health(self.run_log.warn)
+        self.health = Health(self.run_log.warn, plan)
         lag = 0 if parts.device.type == "cpu" else 1
         self.view = assemble(plan, parts, record.folder, write=self._write, lag=lag)
         self.streams, self.history = self.view.streams, self.view.history
@@ -242,6 +244,11 @@ class Session:
                     _write_tensors(record.file("samples/samples.safetensors"), kept, view.names.headings)
                 _write_tensors(record.file("samples/traces.safetensors"), view.traces)
                 self.run_log.judge(verdict(view), findings(view))
+            if view.judgement:
+                record.verdict = verdict_entry(view.judgement, view)
+                self.run_log.verdict(record.verdict["words"], bad=view.judgement.level == "mismatch")
+                for reason in reasons(view):
+                    self.run_log.warn(reason)
         record.conclude(measured, unmet(self.plan, measured))
         self.run_log.failures(record.failed)
         if record.results:

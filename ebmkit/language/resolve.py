@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -26,6 +26,7 @@ from ebmkit.language.judging import with_judging_chains
 from ebmkit.language.metric_samples import bounded
 from ebmkit.language.plan import Plan
 from ebmkit.language.scaling import with_scale
+from ebmkit.language.verdict import with_verdict
 from ebmkit.registry.importing import was_ctrl_c
 from ebmkit.registry.registry import Registry
 
@@ -37,9 +38,10 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
     component raises on the way is reported at its line.
     """
     with _located(checked, registry):
+        checked, implied = with_verdict(checked)
         checked, from_samples = bounded(checked)
     with _located(checked, registry):
-        return _plan(checked, registry, idle, from_samples)
+        return _plan(checked, registry, idle, from_samples, implied)
 
 
 @contextmanager
@@ -57,7 +59,9 @@ def _located(checked: Checked, registry: Registry) -> Iterator[None]:
         raise ComponentFailed(f"{who} raised {describe_error(error)}", here(*found[0])) from error
 
 
-def _plan(checked: Checked, registry: Registry, idle: bool, from_samples: Set[Path]) -> Plan:
+def _plan(
+    checked: Checked, registry: Registry, idle: bool, from_samples: Set[Path], implied: Mapping[Path, str]
+) -> Plan:
     if mistakes := list(islice(misfits(checked, registry, idle=idle), MOST)):
         raise Mistakes(mistakes)
     event = event_of(checked)
@@ -66,7 +70,7 @@ def _plan(checked: Checked, registry: Registry, idle: bool, from_samples: Set[Pa
     spec, scale_reasons = with_scale(checked.spec)
     judging = with_judging_chains(spec, init_is_written=written)
     checked = dataclasses.replace(checked, spec=judging.spec)
-    reasons = scale_reasons | judging.reasons | dict.fromkeys(from_samples, "'samples' of the spec")
+    reasons = {**scale_reasons, **judging.reasons, **implied, **dict.fromkeys(from_samples, "'samples' of the spec")}
     filled = _Filled(checked, registry, reasons)
     return Plan(
         spec=checked.spec,

@@ -53,7 +53,7 @@ COMPONENTS = {
         "acceptance accuracy calibration denoising energy_gap ess fid fisher_divergence gradient_magnitude "
         "heat_flow inpainting kl_divergence log_likelihood log_z loss_curve mmd mode_weights moments "
         "nearest_neighbours ode_log_likelihood ood_auroc probability rhat sampling_error score_error "
-        "sliced_wasserstein total_variation",
+        "sliced_wasserstein total_variation verdict",
     ),
     "optimizer": (
         "optimizers",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ebmkit.contracts.judgement import LEVELS
 from ebmkit.contracts.version import __version__
 from ebmkit.engine.expectations import claim_in_words, is_met
 from ebmkit.engine.mixing import verdict
@@ -77,7 +78,7 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str, drawn: list[
     `summary` is the content of `run.json`. A part that fails shows its error in its place and does not stop the run.
     The same arguments give the same text. `drawn` are the panels if they were drawn before, for the picture.
     """
-    environment = _environment()
+    environment, judged = _environment(), _judged(summary)
     script = _file(environment, "report.js")
     drawn = draw_panels(view, picture=False) if drawn is None else drawn
     squares = [_figure(panel, number) for number, panel in enumerate(_some(drawn, wide=False), start=1)]
@@ -95,9 +96,10 @@ def write_report(view: RunView, summary: dict[str, Any], lock: str, drawn: list[
         recipe=recipe(view),
         facts=_facts(view, summary),
         error=summary.get("error"),
+        judged=judged,
         verdict=_verdict(view),
         failed=_failed(summary),
-        warnings=_of(list, summary.get("warnings")),
+        warnings=[warning for warning in _of(list, summary.get("warnings")) if warning != judged["words"]],
         results=_results(view, summary),
         samples=chain_words(view.plan.spec),
         squares=squares,
@@ -192,6 +194,13 @@ def _verdict(view: RunView) -> str:
         return verdict(view)
     except Exception as error:
         return f"cannot be judged: {_words(error)}"
+
+
+def _judged(summary: dict[str, Any]) -> dict[str, str]:
+    """Whether the samples match the data: the level and the words, both empty without a verdict."""
+    entry = _of(dict, summary.get("verdict"))
+    level = str(entry.get("level", ""))
+    return {"words": str(entry.get("words", "")), "level": level if level in LEVELS else ""}
 
 
 def _words(error: BaseException) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.contracts.judgement import LEVELS
 from ebmkit.engine.expectations import claim_in_words, is_met
+from ebmkit.engine.telling.verdict_words import SENTENCES
 from ebmkit.report.drawn import Drawn, draw_panels
 from ebmkit.report.layout import DPI, MARGIN, WIDTH, arranged
 from ebmkit.report.recipe import recipe
@@ -55,6 +57,8 @@ def _head(figure: Any, view: RunView, status: str, height: float) -> None:
         return
     value = view.results.get(name)
     shown = f"{name}: failed" if value is None else f"{name} = {value:.4g}"
+    if name == "verdict" and value is not None and value in range(len(LEVELS)):
+        shown = SENTENCES[LEVELS[int(value)]]
     figure.text(right, first, shown, fontsize=12, color=INK, va="center", ha="right")
     if spec.expect:
         met = value is not None and is_met(spec.expect[0], value)

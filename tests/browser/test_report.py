@@ -133,7 +133,7 @@ def test_the_report_of_a_sampling_experiment_fits_and_is_quiet(browser, sampled)
         " return own.left < all.left - 1 || own.right > all.right + 1; }).map((it) => it.textContent)"
     )
     assert browser.ask(outside) == []
-    assert browser.ask("document.querySelector('.verdict').textContent").startswith("Chains R-hat at most ")
+    assert browser.ask("document.querySelector('.verdict.chains').textContent").startswith("Chains R-hat at most ")
     assert browser.ask("document.querySelectorAll('figure').length") >= 9
     assert browser.ask("document.querySelectorAll('.note.bad').length") == 0
     keep(browser, "report-sampling")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from ebmkit import load_spec
 from ebmkit.contracts.draws import Draws
 from ebmkit.diagnostics.rhat import rhat
 from ebmkit.engine.mixing import coordinate, findings, mixing, verdict
+from ebmkit.language.sections import Train
 from tests.drawn import run
 
 SPEC = {
@@ -145,12 +147,13 @@ def test_chains_that_keep_their_ends_are_judged_by_their_rates_and_training_is_n
     assert "each sample is the last state of a separate chain of 1,000 steps from noise; set 'chains:'" in verdict(view)
     assert "25.00% of the steps diverged; acceptance 0.01" in verdict(view)
     assert len(findings(view)) == 2
-    trained = SimpleNamespace(**vars(plan.spec) | {"stages": (1,)})
-    view.plan = SimpleNamespace(spec=trained, chain_sampler=plan.chain_sampler)
+    view.plan = dataclasses.replace(plan, spec=dataclasses.replace(plan.spec, train=Train(steps=1)))
     (diverged,) = findings(view)  # acceptance is that of training, but a divergence is always said
     assert diverged.startswith(
         "25.00% of the steps diverged and were rejected: the energy was not finite, or its error"
     )
+    assert "use a smaller 'scale' of sampler 'metropolis'" in diverged
+    assert "target_acceptance" not in diverged  # which it does not have
     view.traces = {"acceptance": torch.full((1000,), 0.01), "divergence": torch.zeros(2)}
     assert (verdict(view), findings(view)) == ("", [])
 

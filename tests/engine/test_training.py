@@ -12,7 +12,6 @@ from ebmkit.engine.dry_run import dry_run
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.limit import Limit
 from ebmkit.engine.statistic import Statistic
-from ebmkit.engine.telling.health import Health
 from tests.drawn import resume, run
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -135,39 +134,6 @@ def test_numbers_on_a_slow_device_are_read_one_step_later():
     with pytest.raises(ArithmeticError):
         history.add(2, loss, torch.tensor([1.0]))
     assert found == [("loss", 1)]
-
-
-@pytest.mark.parametrize(
-    ("name", "fine", "wrong", "words"),
-    [
-        ("gap", [0.5] * 40, [0.5] * 20 + [-50.0] * 20, "energies of data and samples are diverging"),
-        ("chain_acceptance", [0.6] * 40, [0.2] * 40, "only 20% of the proposals"),
-        ("chain_acceptance", [0.6] * 40, [0.97] * 40, "larger steps explore faster"),
-        ("v", [2.0] * 40, [2.0] * 20 + [30.0] * 20, "has grown from 2 to 30"),
-        ("buffer_age", [40.0] * 40, [900.0] * 40, "reused only every 900 steps"),
-    ],
-)
-def test_concerns_are_told_once_and_only_when_there_is_reason(name, fine, wrong, words):
-    for points, expected in ((fine, 0), (wrong, 1)):
-        told = []
-        concerns = Health(told.append)
-        for step, value in enumerate(points, 1):
-            concerns.look(step, {name: value, "loss": 1.0})
-        assert len(told) == expected
-        assert all(words in line for line in told)
-
-
-def test_divergences_are_told_at_the_first_and_summed_up_at_the_end():
-    told = []
-    health = Health(told.append)
-    for step, share in ((2, 0.0), (4, 0.5), (5, 0.25)):  # means over two steps, two and one
-        health.look(step, {"chain_divergence": share})
-    health.conclude()
-    assert [line.split(" of the steps")[0] for line in told] == ["step 4: 50.000%", "in all of the training, 25.000%"]
-    fine = Health(told.append)
-    fine.look(1, {"chain_divergence": 0.0, "loss": 1.0})
-    fine.conclude()
-    assert len(told) == 2
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "nadam", "asgd", "rprop", "adadelta", "radam"])

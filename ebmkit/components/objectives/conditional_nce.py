@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge
@@ -45,7 +46,8 @@ class ConditionalNCE(Objective):
     noise_ratio: Annotated[int, Ge(1)] = 4
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio), noise_ratio=self.noise_ratio)
+        ratio = self.noise_ratio
+        return super().traits()._replace(evaluations=1.5 * (1 + ratio), noise_ratio=ratio, blind_loss=log(2))
 
     def extras(self, event: Event, data: Tensor) -> ConditionalDensity:
         return cast("ConditionalDensity", self.noise.build(event, data)).requires_grad_(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log1p
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
@@ -42,7 +43,9 @@ class NCE(Objective):
     learn_log_z: bool = True
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(evaluations=1.5 * (1 + self.noise_ratio), noise_ratio=self.noise_ratio)
+        r = self.noise_ratio
+        blind = log1p(r) + r * log1p(1 / r)
+        return super().traits()._replace(evaluations=1.5 * (1 + r), noise_ratio=r, blind_loss=blind)
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.components.objectives.nets.contrast import Contrast

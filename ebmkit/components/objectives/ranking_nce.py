@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log1p
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge
@@ -45,7 +46,8 @@ class RankingNCE(Objective):
     negatives: Annotated[int, Ge(1)] = 8
 
     def traits(self) -> ObjectiveTraits:
-        return super().traits()._replace(evaluations=1.5 * (1 + self.negatives), noise_ratio=self.negatives)
+        k = self.negatives
+        return super().traits()._replace(evaluations=1.5 * (1 + k), noise_ratio=k, blind_loss=log1p(k))
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.components.objectives.nets.contrast import Contrast

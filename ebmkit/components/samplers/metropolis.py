@@ -36,8 +36,9 @@ class Metropolis(Sampler):
         x' = x* with probability min(1, a), else x
 
     The Hastings correction q(x|x*) / q(x*|x) is 1 for the random walk. A proposal whose energy is not finite is never
-    accepted. The best scale of a random walk in d dimensions is 2.4 / sqrt(d) standard deviations of the target;
-    independent proposals must be wider than the target, or chains get stuck in its tails.
+    accepted: one of energy +inf lies outside the support, any other one counts as a divergence. The best scale of a
+    random walk in d dimensions is 2.4 / sqrt(d) standard deviations of the target; independent proposals must be wider
+    than the target, or chains get stuck in its tails.
 
     Parameters:
         steps: number of proposals of a chain.
@@ -89,7 +90,9 @@ class Metropolis(Sampler):
         moved = torch.where(accepted.view(-1, *[1] * (x.dim() - 1)), proposal, x)
         # The energy is kept with the position: one evaluation per step.
         state = MetropolisState(moved, torch.where(accepted, proposed, height), center)
-        return state, StepInfo(energy=height, acceptance=acceptance, divergence=(~finite).to(height.dtype))
+        # An infinite energy is that of a state outside the support, which every random walk proposes at its edge.
+        diverged = ~finite & (proposed != torch.inf)
+        return state, StepInfo(energy=height, acceptance=acceptance, divergence=diverged.to(height.dtype))
 
     def _log_q(self, x: Tensor, center: Tensor) -> Tensor:
         """The log density of an independent proposal, up to a constant."""

@@ -33,5 +33,13 @@ class Starts(LiveModule):
         """The starts from which samples are drawn: these, or others among the modules of the objective."""
         return self
 
+    def kept(self) -> Tensor | None:
+        """The states of chains that will be continued; None if none are."""
+        return None
+
+    def new(self) -> Starts:
+        """Where new chains start: here, or for starts that keep chains, at others."""
+        return self
+
     def keep(self, x: Tensor) -> None:
         """Store the end points of the chains drawn last. The default does nothing."""

@@ -44,6 +44,8 @@ class Record:
         self.failed: Sequence[Failure] = ()
         #: The claims of the spec that do not hold.
         self.unmet: list[ExpectationUnmet] = []
+        #: Whether the samples match held-out data, as `verdict_entry` gives it; empty without a verdict.
+        self.verdict: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.error = ""
         self.sessions: list[SessionRecord] = []
@@ -90,7 +92,7 @@ class Record:
             record.warnings = before["warnings"]
             record.extends = str(before.get("extends", ""))
             record.step = before["step"]
-            record._before = {key: before[key] for key in ("results", "failed", "unmet")}
+            record._before = {key: before[key] for key in ("results", "failed", "unmet", "verdict") if key in before}
             record._begin_session(drift)
         except BaseException:
             record._close()
@@ -152,6 +154,7 @@ class Record:
             "results": self.results,
             "failed": [failure.plain() for failure in self.failed],
             "unmet": [claim.message for claim in self.unmet],
+            **({"verdict": self.verdict} if self.verdict else {}),
         }
         return {
             "format": FORMAT,

@@ -72,6 +72,8 @@ def _check_values(summary: dict[str, Any]) -> None:
         raise ValueError("unmet, warnings: not lists of sentences")
     if not all(isinstance(failure, dict) for failure in summary["failed"]):
         raise ValueError("failed: not a list of failures")
+    if not isinstance(summary.get("verdict", {}), dict):
+        raise ValueError("verdict: not a mapping")
     for session in summary["sessions"]:
         _check_session(SessionRecord(**session))
 

@@ -83,8 +83,15 @@ class RunLog:
             self.record.say(line)
             self.progress.pace(line)
 
+    def verdict(self, words: str, *, bad: bool) -> None:
+        """Whether the samples match the data."""
+        if bad:
+            self.warn(words)
+        else:
+            self.say(f"{'verdict':<10} {words}")
+
     def judge(self, verdict: str, findings: list[str]) -> None:
-        """The verdict on the samples, and the reasons to doubt them."""
+        """How reliable the samples are, and the reasons to doubt them."""
         if verdict:
             self.say(f"{'chains':<10} {verdict}")
         for finding in findings:

@@ -1,12 +1,16 @@
 """`noise`, `data` and `replay`: the laws of chain starts."""
 
+import math
+
 import pytest
 import torch
 
 from ebmkit.components.inits.data import DataStart
 from ebmkit.components.inits.noise import NoiseStart
 from ebmkit.components.inits.replay import Replay
+from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.contracts.modules.live import prepare_modules
+from ebmkit.contracts.question import Question
 from ebmkit.testing.setting import small_setting
 from tests.components.oracles import EVENTS, FALSE_ALARM, assert_follows, generator, normal_cdf
 
@@ -20,6 +24,27 @@ def test_noise_follows_its_distribution(event):
     uniform = NoiseStart(distribution="uniform", scale=1.5).build(event).draw(like, generator(1)).flatten(1)
     for i in {0, gaussian.shape[1] - 1}:
         assert_follows([(gaussian[:, i], lambda t: normal_cdf(t / 1.5)), (uniform[:, i], lambda t: (t + 1.5) / 3)])
+
+
+@shapes
+def test_noise_has_a_center(event):
+    d, like = math.prod(event), torch.zeros(6, *event)
+    for center in (3.0, tuple(float(i) for i in range(d))):
+        shift = torch.tensor(center).expand(d).view(event)
+        for distribution in ("gaussian", "uniform"):
+            plain, moved = (
+                NoiseStart(distribution=distribution, center=at).build(event).draw(like, generator(0))
+                for at in (0.0, center)
+            )
+            torch.testing.assert_close(moved, plain + shift)
+
+
+@shapes
+def test_a_center_of_another_length_is_refused(event):
+    d = math.prod(event)
+    assert NoiseStart(center=(0.0,) * d).refusal(Question(event, Gaussian())) is None
+    refused = f"has a 'center' of {d + 1} coordinates, but a state has {d}"
+    assert NoiseStart(center=(0.0,) * (d + 1)).refusal(Question(event, Gaussian())) == refused
 
 
 def test_data_starts_are_copies_of_the_batch():

@@ -180,6 +180,15 @@ def test_proposals_without_a_finite_energy_are_refused(wall, parameters):
     assert_follows([(chain.x[:, 0], lambda t: (normal_cdf(t) - low) / (high - low))])
 
 
+@pytest.mark.parametrize(("wall", "share"), [(math.inf, 0.0), (-math.inf, 1.0), (math.nan, 1.0)])
+@pytest.mark.parametrize("center", [None, 0.0])
+def test_a_proposal_outside_the_support_is_no_divergence(wall, share, center):
+    x = torch.zeros(200, 1)
+    chain = run_chain(Metropolis(steps=3, scale=5e4, center=center), Walled(wall, wall), x, generator(0), traces=True)
+    assert chain.traces["divergence"].tolist() == [share] * 3
+    assert chain.traces["acceptance"].tolist() == [0.0] * 3
+
+
 def test_chains_leave_infinite_energies_and_are_stuck_at_nan():
     x = torch.tensor([[2.0], [-2.0]])
     chain = run_chain(Metropolis(steps=300), Walled(math.inf, math.nan), x, generator(0), traces=True)

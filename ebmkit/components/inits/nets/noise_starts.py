@@ -9,13 +9,17 @@ from ebmkit.contracts.modules.starts import Starts
 
 
 class NoiseStarts(Starts):
-    """New draws from N(0, scale^2 I) or U[-scale, scale]^d; uniform draws of the units of discrete states."""
+    """New draws from N(center, scale^2 I) or center + U[-scale, scale]^d; uniform draws of the units of discrete
+    states."""
 
-    def __init__(self, event: tuple[int, ...], distribution: str, scale: float) -> None:
+    def __init__(
+        self, event: tuple[int, ...], distribution: str, scale: float, center: float | tuple[float, ...] = 0.0
+    ) -> None:
         super().__init__()
         self.event = event
         self.distribution = distribution
         self.scale = scale
+        self.center = center
 
     def draw(self, like: Tensor, rng: Generator) -> Tensor:
         x = torch.empty(len(like), *self.event, device=like.device, dtype=like.dtype)
@@ -23,5 +27,10 @@ class NoiseStarts(Starts):
             coin = x.uniform_(generator=rng).round_()
             return coin if self.space == "binary" else 2 * coin - 1
         if self.distribution == "uniform":
-            return x.uniform_(-self.scale, self.scale, generator=rng)
-        return x.normal_(0.0, self.scale, generator=rng)
+            return self._shifted(x.uniform_(-self.scale, self.scale, generator=rng))
+        return self._shifted(x.normal_(0.0, self.scale, generator=rng))
+
+    def _shifted(self, x: Tensor) -> Tensor:
+        if not isinstance(self.center, tuple):
+            return x.add_(self.center)
+        return x.add_(x.new_tensor(self.center).view(self.event))

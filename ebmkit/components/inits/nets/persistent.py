@@ -27,6 +27,12 @@ class PersistentStarts(Starts):
         begun = self.begun[:n].view(-1, *[1] * (like.dim() - 1))
         return torch.where(begun, self.positions[:n].to(like.dtype), self.start.draw(like, rng))
 
+    def kept(self) -> Tensor:
+        return self.positions[self.begun]
+
+    def new(self) -> Starts:
+        return self.start
+
     def keep(self, x: Tensor) -> None:
         n = self._fitting(len(x))
         self.positions[:n] = x.to(self.positions.dtype)

@@ -39,6 +39,12 @@ class ReplayStarts(Starts):
         again = (again | ~used).view(-1, *[1] * (like.dim() - 1))
         return torch.where(again, self.restart.draw(like, rng), self.positions[slots].to(like.dtype))
 
+    def kept(self) -> Tensor:
+        return self.positions[self.used]
+
+    def new(self) -> Starts:
+        return self.restart
+
     def keep(self, x: Tensor) -> None:
         if self._slots is None or len(self._slots) != len(x):
             raise ValueError(f"{len(x)} final states were passed to 'keep', but they were not drawn from this buffer")
