@@ -92,12 +92,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "5-D, hmc chains": {**energy(correlated(5), sampler={"use": "hmc"}), "chains": {"count": 4, "burn_in": 100}},
     "20-D, nce": energy(correlated(20), sampler=langevin(0.02)),
     "20-D, maximum likelihood": energy(correlated(20), PCD, langevin(0.01, 500), train={**TRAIN, "optimizer": "adam"}),
-    "20-D, exponential family": energy(correlated(20), model=FAMILY, sampler=langevin(0.01, 500)),
+    "20-D, conditional_nce": energy(correlated(20), "conditional_nce", langevin(0.02)),
     "spins, sampled exactly": {"data": {"use": "from_model", "model": SPINS}, "model": SPINS, "sampler": "exact"},
 }
 FEW = {**TRAIN, "steps": 20}
-BOX = {"use": "nce", "noise": {"use": "uniform", "low": 6.0, "high": 9.0}}
+BOX = {"use": "nce", "noise": {"use": "uniform", "low": -300.0, "high": 300.0}}
 POINT = {"use": "nce", "noise": {"use": "gaussian", "mean": [9.0, 9.0], "covariance": [[0.01, 0.0], [0.0, 0.01]]}}
+NARROW = {"use": "nce", "noise": {"use": "gaussian", "mean": [12.0], "covariance": [[0.01]]}}
 STILL = {"use": "noise", "scale": 0.001}
 
 #: The same with one mistake each.
@@ -114,11 +115,9 @@ BAD: dict[str, dict[str, Any]] = {
     "few steps of training: two moons": energy("two_moons", train=FEW),
     "few steps of training: three blobs": energy(BLOBS, train=FEW),
     "few steps of training: score network": score("two_moons", 20),
-    "wrong noise: two moons, a box elsewhere": energy("two_moons", BOX),
+    "wrong noise: two moons, a huge box": energy("two_moons", BOX),
     "wrong noise: three blobs, a point elsewhere": energy(BLOBS, POINT),
-    "wrong noise: one dimension, a box elsewhere": energy(
-        LINE, {"use": "nce", "noise": {"use": "uniform", "low": 20.0, "high": 30.0}}
-    ),
+    "wrong noise: one dimension, a narrow one elsewhere": energy(LINE, NARROW),
     "collapsed chains: two moons": energy("two_moons", sampler=langevin(0.01, noise_std=0.001), init=STILL),
     "collapsed chains: eight gaussians": energy("eight_gaussians", sampler=langevin(0.002, 100), init=STILL),
     "collapsed chains: three blobs": energy(BLOBS, sampler=langevin(0.01, noise_std=0.001), init=STILL),

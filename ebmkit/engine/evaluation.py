@@ -63,6 +63,8 @@ class Evaluation:
                 view.refuse_samples(error)
                 failed.append(Failure(SAMPLES, (), error))
         for metric in metrics:
+            if view.no_samples and isinstance(metric, Judges):
+                continue  # there is nothing to judge, which is reported above
             try:
                 results |= self._measure(metric)
             except (EbmkitError, Mistakes) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ebmkit.engine.failure import Measured
+from ebmkit.engine.failure import SAMPLES, Measured
 from ebmkit.errors.running import ExpectationUnmet
 from ebmkit.language.plan import Plan
 from ebmkit.language.sections import Expectation
@@ -29,9 +29,10 @@ def unmet(plan: Plan, measured: Measured) -> list[ExpectationUnmet]:
 
 def _unmet(plan: Plan, measured: Measured) -> Iterator[ExpectationUnmet]:
     missing = {name: failure for failure in measured.failed for name in failure.results}
+    samples = next((failure for failure in measured.failed if failure.what == SAMPLES), None)
     for index, claim in enumerate(plan.spec.expect):
         place, expected = plan.place(("expect", index)), f"expected {claim_in_words(claim)}"
-        if failure := missing.get(claim.metric):
+        if failure := missing.get(claim.metric) or (samples if claim.metric not in measured.results else None):
             yield ExpectationUnmet(f"{claim.metric} was not measured, because {failure.what} failed; {expected}", place)
         elif not is_met(claim, value := measured.results[claim.metric]):
             yield ExpectationUnmet(

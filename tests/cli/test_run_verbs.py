@@ -276,7 +276,7 @@ def test_diff_tells_spec_lock_and_results_apart(made):
     told = json.loads(invoke("diff", finished, paused, "--json").stdout)
     assert told["spec"] == [{"path": "seed", "one": 5, "other": 6}]
     assert [row["path"] for row in told["lock"]] == ["experiment"]
-    assert {row["path"] for row in told["results"]} == {"mmd", "mmd_floor"}
+    assert {row["path"] for row in told["results"]} == {"mmd", "mmd_floor", "verdict", "verdict_p_value"}
     assert "spec: the same" in invoke("diff", finished, finished).stdout
 
 

@@ -75,6 +75,15 @@ def test_a_claim_about_a_value_that_failed_is_unmet_and_says_why(plan, tmp_path)
     assert mistakes.exit_status == 3  # that of the environment and of the wrong results, before 4 and 6
 
 
+def test_a_claim_about_the_verdict_on_samples_that_could_not_be_drawn_is_unmet(small, plan_of, tmp_path):
+    small |= {"sampler": {"use": "langevin", "steps": 200, "step_size": 1e6}, "samples_every": None}
+    small["expect"] = [{"metric": "verdict", "below": 2}]
+    record = run(plan_of(small), runs_dir=tmp_path)
+    assert [failure.what for failure in record.failed] == ["samples"]
+    (claim,) = record.unmet
+    assert claim.message == "verdict was not measured, because samples failed; expected below 2"
+
+
 def test_only_a_number_that_is_not_finite_has_the_exit_status_of_divergence(small, plan_of, tmp_path):
     small["evaluate"] = ["faulty.infinite"]
     small["expect"] = [{"metric": "infinite", "below": 1}]
@@ -87,6 +96,7 @@ def test_without_samples_the_metrics_that_need_none_are_measured(small, plan_of,
     record = run(plan_of(small), runs_dir=tmp_path)
     assert set(record.results) == set(plan_of(small).spec.evaluate[1].results())
     assert [failure.what for failure in record.failed] == ["samples", "metric 'mmd'", "metric 'faulty.draws'"]
+    assert not record.verdict
     (told,) = Mistakes(record.mistakes).mistakes  # one reason is told once
     assert isinstance(told, Diverged)
     assert "sampler 'langevin': 50 of 50 samples are not finite" in told.message
@@ -153,10 +163,9 @@ def test_what_was_measured_before_stands_until_it_is_measured_again(small, plan_
         raise KeyboardInterrupt
     after = read_summary(folder)
     assert after["status"] == "interrupted"
-    assert [after[key] for key in ("results", "failed", "unmet")] == [
-        before[key] for key in ("results", "failed", "unmet")
-    ]
-    assert [len(after[key]) for key in ("results", "failed", "unmet")] == [2, 1, 1]
+    kept = ("results", "failed", "unmet", "verdict")
+    assert [after[key] for key in kept] == [before[key] for key in kept]
+    assert [len(after[key]) for key in kept[:3]] == [4, 1, 1]
 
 
 class Unprintable(Exception):
@@ -189,7 +198,7 @@ def test_a_metric_that_cannot_say_what_it_measures_is_a_failure_like_others(smal
 
     monkeypatch.setattr(type(plan.spec.evaluate[0]), "results", results)
     measured = Evaluation(view).measure(plan.spec.evaluate)
-    assert set(measured.results) == {"mmd", "mmd_floor"}
+    assert set(measured.results) == {"mmd", "mmd_floor", "verdict", "verdict_p_value"}
     assert [(failure.what, failure.results) for failure in measured.failed] == [("metric 'faulty.moody'", ())]
 
 

@@ -160,10 +160,10 @@ def test_a_hook_that_raises_is_muted_and_named_with_its_plugin(small, tmp_path):
     )
     plan = load_spec(small, plugins=[str(plugin)])
     record = run(plan, runs_dir=tmp_path)
-    assert record.warnings == [
+    assert record.warnings[0] == (
         f"plugin 'touchy' ({plugin}): hook 'ebmkit_run_started' raised OSError: no; "
         "it is disabled for the rest of the run"
-    ]
+    )
     assert record.status == "finished"
 
 
@@ -225,7 +225,12 @@ def test_hooks_hear_the_life_of_a_run_in_order(small, plan_of, tmp_path, diary):
     diary().clear()
     run(plan, runs_dir=tmp_path)
     steps = [("step", step, step) for step in (1, 2, 3)]
-    assert diary() == [("started", True), *steps, ("saved", True), ("finished", ["draws"])]
+    assert diary() == [
+        ("started", True),
+        *steps,
+        ("saved", True),
+        ("finished", ["draws", "verdict", "verdict_p_value"]),
+    ]
 
 
 def test_a_statistic_that_aliases_a_parameter_is_read_before_it_changes(small, plan_of, tmp_path):
@@ -235,7 +240,7 @@ def test_a_statistic_that_aliases_a_parameter_is_read_before_it_changes(small, p
     from ebmkit.engine.build import build
 
     first = next(build(plan).model.parameters()).flatten()[0].item()
-    seen = [line["weight"] for line in lines(run(plan, runs_dir=tmp_path).folder)]
+    seen = [line["weight"] for line in lines(run(plan, runs_dir=tmp_path).folder) if "weight" in line]
     assert seen[0] == first
     assert len(set(seen)) == 5
 
@@ -261,7 +266,7 @@ def test_long_runs_are_recorded_as_means_over_windows(small, plan_of, tmp_path):
     assert [line["step"] for line in lines(record.folder)][:3] == [2, 4, 6]
     small["train"]["steps"] = 100
     single = lines(run(plan_of({**small, "train": {**small["train"], "final_lr": 1.0}}), runs_dir=tmp_path).folder)
-    assert [line["step"] for line in single] == list(range(1, 101))
+    assert [line["step"] for line in single if "loss" in line] == list(range(1, 101))
 
 
 def test_training_is_the_loop_one_would_write_by_hand(small, plan_of, tmp_path):

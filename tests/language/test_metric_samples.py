@@ -61,14 +61,14 @@ def test_no_metric_announces_more_than_the_spec_keeps(cls):
 def test_a_default_follows_the_spec_and_the_resolved_spec_says_so():
     plan = load_spec({**SPEC, "evaluate": ["mmd", "sliced_wasserstein"]})
     assert drawn(plan)[1] == 100
-    assert [metric["samples"] for metric in plan.resolved["evaluate"]] == [100, 100]
-    assert resolved_yaml(plan).count("# 'samples' of the spec") == 2
+    assert [metric["samples"] for metric in plan.resolved["evaluate"]] == [100, 100, 100]  # and the verdict's
+    assert resolved_yaml(plan).count("# 'samples' of the spec") == 3
 
 
 def test_a_number_that_is_written_is_obeyed():
     plan = load_spec({**SPEC, "evaluate": [{"use": "mmd", "samples": 300}, "sliced_wasserstein"]})
     assert drawn(plan)[1] == 300
-    assert [metric["samples"] for metric in plan.resolved["evaluate"]] == [300, 100]
+    assert [metric["samples"] for metric in plan.resolved["evaluate"]] == [300, 100, 100]
 
 
 def test_a_default_below_the_number_of_the_spec_stays():
@@ -94,7 +94,7 @@ def test_the_resolved_spec_leaves_a_number_that_follows_from_the_samples_open(tm
     spec = {**SPEC, "parts": {"far": "mmd"}, "evaluate": evaluate}
     (tmp_path / "resolved.yaml").write_text(resolved_yaml(load_spec(spec)))
     more = load_spec(tmp_path / "resolved.yaml", sets=["samples=7000"])
-    assert [metric.samples for metric in more.spec.evaluate] == [4000, 7000, 90]
+    assert [metric.samples for metric in more.spec.evaluate] == [4000, 7000, 90, 4000]
     assert more.hash == load_spec({**spec, "samples": 7000}).hash
 
 
@@ -115,4 +115,5 @@ def test_names_of_results_have_the_number_that_is_drawn():
 def test_metrics_of_plugins_are_bounded_the_same_way(tmp_path, parameter, wanted, evaluate, got):
     (tmp_path / "mine.py").write_text(PLUGIN.format(parameter=parameter, wanted=wanted))
     plan = load_spec({**SPEC, "evaluate": [evaluate]}, plugins=tmp_path / "mine.py")
-    assert drawn(plan) == ({"got": got}, got)
+    results, total = drawn(plan)
+    assert (results["got"], total) == (got, got)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 #: Sizes above which a difference is slight, and above which samples do not match the data.
 BOUNDS: dict[Kind, tuple[float, float]] = {
-    "mean": (0.1, 0.3),  # in spreads of the data
-    "spread": (0.1, 0.25),  # of the logarithm
-    "correlation": (0.1, 0.3),  # of Fisher's transform
+    "mean": (0.1, 0.2),  # in spreads of the data
+    "spread": (0.1, 0.2),  # of the logarithm
+    "correlation": (0.1, 0.2),  # of Fisher's transform
     "apart": (0.1, 0.4),
     "missed": (0.1, 0.4),
-    "recognised": (0.06, 0.2),
+    "recognised": (0.06, 0.15),
 }
 #: Differences with a larger p-value, corrected for all comparisons, may be chance.
 CHANCE = 0.01
