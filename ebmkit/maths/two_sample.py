@@ -7,6 +7,7 @@ difference has a size, which does not depend on the number of points, and a p-va
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from ebmkit.contracts.judgement import Difference, Kind
@@ -77,8 +78,7 @@ def differences(columns: Columns, rng: Generator, *, spreads: bool = True) -> li
 
 def smallest_visible(independent: int, held_out: int, p_value: float) -> float:
     """The shift of a mean, in spreads of the data, that is found with this p-value in half of all cases."""
-    z = math.sqrt(2) * float(torch.erfinv(torch.tensor(1 - p_value, dtype=torch.float64)))
-    return z * math.sqrt(1 / independent + 1 / held_out)
+    return NormalDist().inv_cdf(1 - p_value / 2) * math.sqrt(1 / independent + 1 / held_out)
 
 
 def _mean(columns: Columns) -> Difference:
@@ -175,7 +175,8 @@ def _by_distances(columns: Columns, rng: Generator) -> list[Difference]:
 def _recognised(distances: Tensor, n: int, rng: Generator) -> Difference:
     """Two classifiers that leave out the point itself: most of its neighbours, and the larger sum of kernels.
 
-    Their p-values, of the share of neighbours in the own set and of the maximum mean discrepancy, are by relabelling.
+    The p-value is that of the better one, by relabelling: of the share of neighbours in the own set, or of the maximum
+    mean discrepancy.
     """
     labels = torch.ones(2 * n, dtype=distances.dtype, device=distances.device)
     labels[n:] = -1
@@ -184,17 +185,18 @@ def _recognised(distances: Tensor, n: int, rng: Generator) -> Difference:
     both = torch.cat([labels[:, None].float(), random], 1)
     neighbours = distances.topk(min(NEIGHBOURS, n - 1), largest=False).indices
     near = torch.zeros_like(distances, dtype=torch.float32).scatter_(1, neighbours, 1)
-    scale = distances[n:, n:][torch.triu_indices(n, n, 1).unbind()].median().clamp(min=1e-300)
+    scale = distances[n:, n:].median().clamp(min=1e-300)
     kernel = torch.zeros_like(near)
     for width in WIDTHS:
         kernel += (distances / (-2 * width**2 * scale)).float().exp_()
-    shares, p_values = [], []
+    shares, excesses = [], []
     for weights in (near, kernel):
         votes = weights @ both
         agreement = (both * votes).sum(0)
-        p_values.append(float((agreement[1:] >= agreement[0]).double().mean() * RELABELLINGS + 1) / (RELABELLINGS + 1))
+        excesses.append((agreement - agreement[1:].mean()) / agreement[1:].std().clamp(min=1e-30))
         right = labels * votes[:, 0]
         shares.append(float((right > 0).double().mean() + (right == 0).double().mean() / 2))
-    best = max((0, 1), key=lambda k: (-p_values[k], shares[k]))
-    size = max(0.0, shares[best] - 0.5)
-    return Difference("recognised", (), shares[best], 0.5, size, min(1.0, 2 * p_values[best]))
+    either = torch.maximum(*excesses)
+    as_good = int((either[1:] >= either[0]).sum())
+    share = shares[0 if bool(excesses[0][0] >= excesses[1][0]) else 1]
+    return Difference("recognised", (), share, 0.5, max(0.0, share - 0.5), (as_good + 1) / (RELABELLINGS + 1))

@@ -15,7 +15,6 @@ from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
 from ebmkit.contracts.unmeasurable import Unmeasurable
 from ebmkit.diagnostics.ess import ess_bulk
-from ebmkit.maths.centred import precise
 from ebmkit.maths.two_sample import differences, in_units_of_data, smallest_visible
 
 if TYPE_CHECKING:
@@ -102,10 +101,13 @@ class Verdict(Metric):
             rows = torch.randperm(len(test), generator=view.rng, device=x.device)[: self.samples]
             test = test[rows.to(test.device)]
         independent = _independent(view, len(x))
-        x, y = (precise(points).to(x.device).flatten(1) for points in (x, test))
-        image = len(view.event) > 1
-        columns = in_units_of_data(x, y, independent, image=image)
-        found = differences(columns, view.rng, spreads=view.spec.model.traits().space == "real")
+        # On the host, since not every device has float64, with a generator that follows from that of this metric.
+        host = torch.device("cpu")
+        seed = int(torch.randint(2**62, (1,), generator=view.rng, device=x.device))
+        rng = torch.Generator(host).manual_seed(seed)
+        x, y = (points.to(host, torch.float64).flatten(1) for points in (x, test))
+        columns = in_units_of_data(x, y, independent, image=len(view.event) > 1)
+        found = differences(columns, rng, spreads=view.spec.model.traits().space == "real")
         return judgement_of(found, independent, len(y))
 
 
@@ -113,10 +115,16 @@ def judgement_of(found: list[Difference], independent: int, held_out: int) -> Ju
     """The judgement on the differences of all kinds."""
     limit = CHANCE / len(found)
     significant = [each for each in found if each.p_value < limit]
-    worst = max(significant or found, key=lambda each: each.size / BOUNDS[each.kind][1])
-    level: Level = LEVELS[sum(worst.size > bound for bound in BOUNDS[worst.kind])] if significant else "match"
+    worst = max(significant or found, key=_severity)
+    level: Level = LEVELS[_severity(worst)[0]] if significant else "match"
     p_value = min(1.0, len(found) * min(each.p_value for each in found))
     return Judgement(level, worst, p_value, independent, held_out, smallest_visible(independent, held_out, limit))
+
+
+def _severity(found: Difference) -> tuple[int, bool, float]:
+    """The position of its level; among those of a level, a classifier explains least; then the size."""
+    bounds = BOUNDS[found.kind]
+    return sum(found.size > bound for bound in bounds), found.kind != "recognised", found.size / bounds[1]
 
 
 def _independent(view: View, n: int) -> int:

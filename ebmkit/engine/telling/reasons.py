@@ -16,7 +16,6 @@ from ebmkit.components.metrics.verdict import judgement_of
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.contracts.training_chains import training_init
 from ebmkit.engine.telling.advice import learning_rate, one_of, parameter, step_length, training_sampler
-from ebmkit.maths.centred import precise
 from ebmkit.maths.two_sample import differences, in_units_of_data
 
 if TYPE_CHECKING:
@@ -80,8 +79,9 @@ def _unmoved(view: RunView, starts: Starts) -> bool:
         return False
     kept, rng = kept[:STATES], view.generator("health/buffer")
     fresh = starts.new().draw(torch.empty_like(kept), rng)
-    x, y = (precise(points).flatten(1) for points in (kept, fresh))
-    compared = differences(in_units_of_data(x, y, len(x), image=len(view.event) > 1), rng)
+    x, y = (points.to("cpu", torch.float64).flatten(1) for points in (kept, fresh))
+    columns = in_units_of_data(x, y, len(x), image=len(view.event) > 1)
+    compared = differences(columns, view.generator("health/compared", torch.device("cpu")))
     return judgement_of(compared, len(x), len(y)).level == "match"
 
 
