@@ -44,11 +44,12 @@ def test_one_that_is_listed_is_not_added_again():
     assert plan.spec.evaluate[0].samples == 50
 
 
-@pytest.mark.parametrize(
-    "change", [{"data": None, "objective": None, "train": None, "model": {"use": "gaussian"}}, {"sampler": None}]
-)
-def test_without_data_or_sampler_there_is_none(change):
-    spec = {name: value for name, value in {**SPEC, **change}.items() if value is not None}
+def test_a_trained_model_without_a_sampler_is_sampled_and_judged():
+    assert names(load_spec({name: value for name, value in SPEC.items() if name != "sampler"})) == ["verdict"]
+
+
+def test_without_data_there_is_none():
+    spec = {"ebmkit": 1, "name": "alone", "model": {"use": "gaussian", "mean": [0.0]}, "sampler": "exact"}
     assert names(load_spec(spec)) == []
     with pytest.raises(Mistakes, match="no metric reports 'verdict'"):
         load_spec({**spec, "expect": [{"metric": "verdict", "below": 2}]})

@@ -25,8 +25,8 @@ BOUNDS: dict[Kind, tuple[float, float]] = {
     "mean": (0.1, 0.2),  # in spreads of the data
     "spread": (0.1, 0.2),  # of the logarithm
     "correlation": (0.1, 0.2),  # of Fisher's transform
-    "apart": (0.1, 0.4),
-    "missed": (0.1, 0.4),
+    "apart": (0.15, 0.4),
+    "missed": (0.15, 0.4),
     "recognised": (0.06, 0.15),
 }
 #: Differences with a larger p-value, corrected for all comparisons, may be chance.

@@ -65,5 +65,4 @@ def difference_words(worst: Difference, view: RunView) -> str:
 
 def column_name(view: RunView, column: int) -> str:
     """The name of a column of the data if there is one, else its index."""
-    names = getattr(view, "column_names", None)
-    return str(names[column]) if names else coordinate(view.event, column)
+    return coordinate(view.event, column, view.names.shown)
