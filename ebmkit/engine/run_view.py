@@ -54,8 +54,7 @@ class RunView:
         self.rng = streams.ongoing("view")
         #: The results of the last evaluation.
         self.results: dict[str, float] = {}
-        #: The last judgement on the samples, if there is one.
-        self.judgement: Judgement | None = None
+        self.judgement: Judgement | None = None  # on the last samples
         #: For the chains that drew the last samples; see `Drawn`.
         self.traces: dict[str, Tensor] = {}
         self.draws: Draws | None = None

@@ -33,4 +33,4 @@ def _can_be_judged(spec: Spec) -> bool:
     if spec.data is None or spec.chain_sampler is None:
         return False
     points = spec.data.point_count("test")
-    return spec.model.traits().space in Verdict.spaces and (points is None or points >= FEWEST)
+    return spec.model.traits().space in Verdict().traits().spaces and (points is None or points >= FEWEST)

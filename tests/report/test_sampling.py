@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -412,7 +413,7 @@ def test_the_page_leads_with_the_verdict(finished):
     assert page.index(words) < page.index('<h2 id="results">')
     summary = json.loads((finished / "run.json").read_text())
     for warning in summary["warnings"]:
-        assert warning in page
+        assert warning in html.unescape(page)
     assert "mala, 4 chains of 110 steps" in page
     assert f"{summary['results']['rhat_max']:.5g}" in page
     assert f"ebmkit sample {finished} --out draws.zarr" in page

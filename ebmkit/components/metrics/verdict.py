@@ -52,7 +52,8 @@ class Verdict(Metric):
     held-out points nothing is. The verdict is that on the largest one. It does not depend on the units of columns.
 
     Every run with data and a sampler is judged, without this metric being listed. The first line of the report states
-    the verdict and the largest difference in words; samples that do not match the data are a warning.
+    the verdict and the largest difference in words; samples that do not match the data are a warning, and
+    `expect: [{metric: verdict, below: 2}]` makes them a claim that is not met.
 
     Results:
         verdict: 0 if the samples match held-out data, 1 if they differ slightly, 2 if they do not match.
@@ -65,7 +66,7 @@ class Verdict(Metric):
     Reference: Gretton et al., "A kernel two-sample test", JMLR 13, 2012; Lopez-Paz and Oquab, "Revisiting classifier
     two-sample tests", arXiv:1610.06545.
 
-    Example: expect: [{metric: verdict, below: 2}]
+    Example: evaluate: [{use: verdict, samples: 2000}]
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "data"})
