@@ -285,17 +285,26 @@ def baselines(rows: list[Row]) -> Iterator[str]:
     yield table(head, lines)
 
 
+def all_met(name: str, results: dict[str, float]) -> bool:
+    """Whether results meet what a spec claims now: a bound may have changed since the run, which it does not affect."""
+    import ebmkit
+    from ebmkit.engine.expectations import is_met
+
+    claims = ebmkit.load_spec(GALLERY / f"{name}.yaml").spec.expect
+    return all(claim.metric in results and is_met(claim, results[claim.metric]) for claim in claims)
+
+
 def seeds(rows: list[Row]) -> Iterator[str]:
     yield f"## {HEADS[-1]}"
     yield (
-        f"The claims of specs with the seeds {FRESH[0]} to {FRESH[-1]}, which no spec was written with: how often all "
+        f"The claims of specs with the seeds {FRESH[0]} to {FRESH[-1]}, which are not those of the specs: how often all "
         "of them held, and the least and the largest value of each. Specs that are not listed were not run with these "
         "seeds."
     )
     lines = []
     for name in sorted({row["spec"] for row in rows}):
         mine = [row for row in rows if row["spec"] == name]
-        held = sum(not row.get("unmet", ["error"]) for row in mine)
+        held = sum(all_met(name, row.get("results", {})) for row in mine)
         cells = []
         for metric, bound in expectations(name):
             values = [row["results"][metric] for row in mine if metric in row.get("results", {})]
