@@ -387,7 +387,7 @@ def test_a_run_that_was_resumed_stops_as_the_first_one_did(tmp_path):
 )
 def test_points_that_are_not_finite_are_refused_before_there_is_a_run(tmp_path, split, value, dtype, shown):
     """The last one is finite in the file, and infinite in the precision of the run."""
-    plan = plan_of({"data": {"use": "poison.points", "split": split, "value": value}, "dtype": dtype})
+    plan = plan_of({"data": {"use": "poison.points", "split": split, "value": value}, "dtype": dtype, "scale": "none"})
     message = rf"data 'poison\.points' raised ValueError: {split} point 5 is not finite: \[.*{re.escape(shown)}\]"
     with pytest.raises(ComponentFailed, match=message) as caught:
         run(plan, runs_dir=tmp_path)

@@ -73,7 +73,7 @@ def _sample_misfits(position: int, metric: Metric, checked: Checked, here: Place
         yield SectionMissing(
             f"{label_of(metric)} needs samples, but there is no 'sampler:'",
             place,
-            help="the objective has no sampler of its own; add a 'sampler:'"
+            help="neither the objective nor the model has a default; add a 'sampler:'"
             + (f", such as {fitting}" if fitting else ""),
         )
     if "chains" in traits.needs and not spec.chains:
