@@ -297,9 +297,9 @@ def all_met(name: str, results: dict[str, float]) -> bool:
 def seeds(rows: list[Row]) -> Iterator[str]:
     yield f"## {HEADS[-1]}"
     yield (
-        f"The claims of specs with the seeds {FRESH[0]} to {FRESH[-1]}, which are not those of the specs: how often all "
-        "of them held, and the least and the largest value of each. Specs that are not listed were not run with these "
-        "seeds."
+        f"The claims of specs with the seeds {FRESH[0]} to {FRESH[-1]}, which are not those of the specs: how often "
+        "all of them held, and the least and the largest value of each. Specs that are not listed were not run "
+        "with these seeds."
     )
     lines = []
     for name in sorted({row["spec"] for row in rows}):
