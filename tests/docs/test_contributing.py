@@ -83,10 +83,23 @@ def test_the_rooms_of_the_picture_are_those_of_the_package():
 
 
 def test_the_readme_shows_the_specs_themselves():
-    for shown, name in zip(blocks(README, "yaml"), ("quickstart", "sampling"), strict=True):
+    quickstart, _, sampling = blocks(README, "yaml")
+    for shown, name in ((quickstart, "quickstart"), (sampling, "sampling")):
         text = (ROOT / f"specs/{name}.yaml").read_text()
         assert shown.strip() in text
         assert len(text.splitlines()) <= 20
+
+
+def test_the_spec_of_ones_own_table_is_valid(tmp_path):
+    from ebmkit import load_spec
+
+    _, own, _ = blocks(README, "yaml")
+    rows = "\n".join(f"{k % 7}.5,{k % 5},{'setosa' if k % 2 else 'virginica'}" for k in range(60))
+    (tmp_path / "flowers.csv").write_text(f"petal,sepal,species\n{rows}\n")
+    (tmp_path / "own.yaml").write_text(own)
+    plan = load_spec(tmp_path / "own.yaml")
+    assert plan.spec.scale == "whiten"
+    assert plan.chain_sampler is not None
 
 
 def test_the_plugin_of_the_readme_is_ten_lines_that_work(tmp_path):
