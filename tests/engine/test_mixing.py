@@ -121,6 +121,8 @@ def test_divergences_are_counted_in_steps():
         ("hmc", 0.99, False, "99.0% of the proposals"),
         ("mala", 0.4, False, ""),
         ("mala", 0.3, False, "only 30.0%"),
+        ("mixed_mala", 0.1, False, ""),  # its step sizes vary
+        ("mixed_mala", 0.99, True, ""),
     ],
 )
 def test_acceptance_has_a_band(sampler, acceptance, slow, told):

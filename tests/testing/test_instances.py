@@ -11,8 +11,8 @@ from ebmkit.components.models.conv import Conv
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.objectives.mle import MLE
-from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.testing import Inapplicable, Trial
 from ebmkit.testing.case import EVENTS, cases_of
@@ -58,8 +58,8 @@ def test_a_parameter_without_default_is_taken_from_the_example_wherever_it_stand
 
 def test_components_inside_an_example_are_made_too():
     made = from_example(MLE)
-    assert isinstance(made.sampler, Langevin)
-    assert made.sampler.steps == 20
+    assert isinstance(made.sampler, MixedMALA)
+    assert made.sampler.steps == 40
 
 
 def test_an_example_is_checked_as_a_spec_is():
