@@ -27,6 +27,8 @@ class Question:
     chains: int | None = None
     #: The space in which the network works; `none` is that of the data.
     scale: str = "none"
+    #: The number of samples that are drawn; None if it is not known.
+    samples: int | None = None
 
     @property
     def train_points(self) -> int | None:

@@ -223,3 +223,9 @@ def test_the_log_and_the_report_say_which_space(file, tmp_path):
     for text in ((record.folder / "log.txt").read_text(), (record.folder / "report.html").read_text()):
         assert "whiten: mean 101." in text
         assert "no correlations" in text
+
+
+def test_pixels_that_never_vary_are_refused_before_the_run():
+    spec = {**SPEC, "data": "digits", "objective": "mle", "scale": "standardize"}
+    with pytest.raises(Mistakes, match="coordinates that are the same in every point"):
+        load_spec(spec)

@@ -52,9 +52,12 @@ class Moments(Metric):
         return super().traits()._replace(samples=self.samples)
 
     def refusal(self, question: Question) -> str | None:
-        event = question.event
-        last = max(self.coordinates)
-        return None if last < prod(event) else f"measures coordinate {last}, but a state has {prod(event)}, from 0 on"
+        last, size = max(self.coordinates), prod(question.event)
+        if last >= size:
+            return f"measures coordinate {last}, but a state has {size}, from 0 on"
+        if question.samples == 1:
+            return "measures a standard deviation, which a single sample does not have: use more samples"
+        return None
 
     def results(self) -> tuple[str, ...]:
         return tuple(f"{word}(x{k})" for k in self.coordinates for word in ("mean", "std"))

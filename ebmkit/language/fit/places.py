@@ -83,4 +83,5 @@ def question_of(checked: Checked) -> Question | None:
         return None
     chains = spec.chains.count if spec.chains else None
     scale = with_scale(spec)[0].scale
-    return Question(event, spec.model, spec.data, spec.objective, spec.chain_sampler, chains, scale)
+    samples = spec.chains.draws(spec.samples) * spec.chains.count if spec.chains else spec.samples
+    return Question(event, spec.model, spec.data, spec.objective, spec.chain_sampler, chains, scale, samples)

@@ -34,6 +34,14 @@ def scale_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             other=place,
             other_label="set 'scale: none' to train in the units of the data",
         )
+    if spec.data.traits().variation == "constant":
+        yield Unsuitable(
+            f"{label_of(spec.data)} has coordinates that are the same in every point, which have no scale",
+            here("scale"),
+            other=here("data"),
+            other_label="not all coordinates vary",
+            help="leave out 'scale'",
+        )
     if spec.data.point_count("train") == 1:
         yield Unsuitable(
             f"{label_of(spec.data)} has a single training point, which has no spread to scale by",

@@ -7,6 +7,7 @@ import ebmkit
 from ebmkit.components.metrics.moments import Moments
 from ebmkit.contracts.question import Question
 from ebmkit.engine.sampling import view_of
+from ebmkit.errors.base import Mistakes
 
 
 @pytest.mark.parametrize("event", [(1,), (2,), (10,), (1, 2, 3)])
@@ -33,3 +34,10 @@ def test_what_it_refuses():
         == "measures coordinate 4, but a state has 4, from 0 on"
     )
     assert Moments(coordinates=(3,)).refusal(Question((2, 2), None)) is None
+
+
+def test_a_single_sample_is_refused_before_the_run():
+    spec = {"ebmkit": 1, "model": {"use": "gaussian", "mean": [0.0]}, "sampler": "exact", "evaluate": ["moments"]}
+    ebmkit.load_spec({**spec, "samples": 2})
+    with pytest.raises(Mistakes, match="a standard deviation, which a single sample does not have"):
+        ebmkit.load_spec({**spec, "samples": 1})
