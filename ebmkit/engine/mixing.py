@@ -167,9 +167,10 @@ def _warnings(found: Mixing) -> list[str]:
 
 
 def _rates(view: RunView) -> dict[str, float]:
-    """Mean acceptance and fraction of divergences over all steps of the chains that sampled."""
+    """Mean acceptance and fraction of divergences over the steps of the chains that sampled, after those that tune."""
+    tuning = 0 if view.draws else view.plan.spec.tuning_steps
     rates: dict[str, float] = {
-        name: float(view.traces[name].cpu().double().mean())
+        name: float(view.traces[name][tuning:].cpu().double().mean())
         for name in ("acceptance", "divergence")
         if name in view.traces
     }

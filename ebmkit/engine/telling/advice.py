@@ -1,4 +1,4 @@
-"""Advice that names a parameter which the component in question has, and its line in the spec."""
+"""Advice that names a parameter which the component in question has, and its path in the spec."""
 
 from __future__ import annotations
 
@@ -15,22 +15,17 @@ STEP_LENGTHS = ("step_size", "scale")
 
 
 def parameter(plan: Plan, path: Path, *names: str) -> str:
-    """`'step_size' of sampler 'langevin' (spec.yaml:6:12)`: the first of the names that the component at `path` has.
+    """`'step_size' of sampler 'langevin' (sampler.step_size)`: the first of the names that the component at `path` has;
+    empty if it has none of them.
 
-    Empty if it has none of them. A default is at the line of its component, or of what that follows from.
+    The path is what `--set` takes. A line of a file would differ in a run that is continued, which reads another one.
     """
     component: Any = dict(walk(plan.spec)).get(path)
     fields = {field.name for field in dataclasses.fields(component)} if component is not None else set()
     name = next((name for name in names if name in fields), None)
     if name is None:
         return ""
-    return f"'{name}' of {component.component_kind} '{plan.name_at(path)}'{line(plan, (*path, name))}"
-
-
-def line(plan: Plan, path: Path) -> str:
-    """The place of a value in the spec, in parentheses; empty if its section is not written."""
-    section = plan.follows.get(str(path[0]), path)[:1]
-    return f" ({plan.place(path)})" if plan.tree.find(section) else ""
+    return f"'{name}' of {component.component_kind} '{plan.name_at(path)}' ({'.'.join(map(str, (*path, name)))})"
 
 
 def step_length(plan: Plan, path: Path) -> str:
