@@ -146,7 +146,9 @@ def test_proposals_without_a_finite_energy_are_refused_and_counted(sampler, even
     walled = Walled(beyond)
     chain = run_chain(sampler, walled, x, generator(1), traces=True)
     assert float(chain.x.abs().max()) <= 1
-    assert 0.02 < float(chain.traces["divergence"].mean()) < 0.9
+    # A random walk proposes states outside the support wherever it has an edge: that is no divergence.
+    counted = not isinstance(sampler, Metropolis) or beyond != math.inf
+    assert (0.02 if counted else -0.01) < float(chain.traces["divergence"].mean()) < (0.9 if counted else 0.01)
     assert 0.02 < float(chain.traces["acceptance"].mean()) < 0.98
     broken = chain.last.divergence == 1
     assert bool((chain.last.acceptance[broken] == 0).all())

@@ -391,7 +391,11 @@ TRAINED = "ebmkit: 1\ndata: two_moons\nmodel: mlp\ntrain: {steps: 1}\n"
 @pytest.mark.parametrize(
     ("spec", "code", "says"),
     [
-        (TRAINED + "objective: mle\nevaluate: [acceptance]", "E204", "sampler 'langevin' does not report"),
+        (
+            TRAINED + "objective: {use: mle, sampler: langevin}\nevaluate: [acceptance]",
+            "E204",
+            "sampler 'langevin' does not report",
+        ),
         (TRAINED + "objective: nce\nsampler: langevin\nevaluate: [acceptance]", "E204", "acceptance of chains"),
         (
             TRAINED + "objective: {use: mle, sampler: metropolis}\nevaluate: [gradient_magnitude]",

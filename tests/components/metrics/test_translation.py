@@ -166,6 +166,7 @@ OTHERS = {
     "rhat": "by ranks, in tests/diagnostics",
     "sampling_error": "of a mixture in one dimension, in float64",
     "total_variation": "of discrete states",
+    "verdict": "in units of the data, in tests/maths/test_two_sample.py",
 }
 
 
