@@ -86,6 +86,10 @@ def _uses(node: Any) -> Iterator[Any]:
         yield from _uses(inner)
 
 
+#: What a component needs that is seldom drawn.
+PARTNERS = {("metric", "sampling_error"): {"dimension": 1, "model": "noised_mixture", "sampler": "reverse_sde"}}
+
+
 @dataclass
 class Drawing:
     """One random spec."""
@@ -127,7 +131,8 @@ class Drawing:
 
     def _draw_core(self) -> None:
         """Model and data, which the rest depends on; a focus that needs certain models comes with them."""
-        self.dimension = self.rng.choice([1, 2, 2, 2, 3])
+        partners = PARTNERS.get(self.focus, {})
+        self.dimension = partners.get("dimension") or self.rng.choice([1, 2, 2, 2, 3])
         self.values = Values(self.rng, self.dimension, self.component)
         self.schedule = None
         self.schedule = self._wished("schedule") if self.focus[0] == "schedule" else self.component("schedule")
@@ -143,6 +148,8 @@ class Drawing:
         elif self.focus[0] in ("sampler", "schedule") and not self.trains:
             self.spec["sampler"] = self._wished("sampler")
         elif self.focus[0] == "metric":
+            if "sampler" in partners:
+                self.spec["sampler"] = self._wished("sampler")
             self.spec.pop("evaluate", None)
             self._draw_metric()
 
@@ -230,6 +237,8 @@ class Drawing:
         focus_kind, name = self.focus
         if focus_kind == kind:
             return self.component(kind, name)
+        if kind in (partners := PARTNERS.get(self.focus, {})) and self.rng.random() < 0.7:
+            return self.component(kind, partners[kind])
         for _ in range(200):
             drawn = self.component(kind)
             if focus_kind not in ("noise", "bregman") or kind != "objective" or f'"{name}"' in json.dumps(drawn):
