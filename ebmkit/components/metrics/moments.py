@@ -55,7 +55,7 @@ class Moments(Metric):
         last, size = max(self.coordinates), prod(question.event)
         if last >= size:
             return f"measures coordinate {last}, but a state has {size}, from 0 on"
-        if question.samples == 1:
+        if question.chains == 1 and question.samples == 1:  # long chains keep what the spec says, whatever is asked
             return "measures a standard deviation, which a single sample does not have: use more samples"
         return None
 

@@ -1,11 +1,14 @@
 """Means and standard deviations of coordinates."""
 
+from math import isfinite
+
 import pytest
 import torch
 
 import ebmkit
 from ebmkit.components.metrics.moments import Moments
 from ebmkit.contracts.question import Question
+from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.sampling import view_of
 from ebmkit.errors.base import Mistakes
 
@@ -37,7 +40,11 @@ def test_what_it_refuses():
 
 
 def test_a_single_sample_is_refused_before_the_run():
-    spec = {"ebmkit": 1, "model": {"use": "gaussian", "mean": [0.0]}, "sampler": "exact", "evaluate": ["moments"]}
-    ebmkit.load_spec({**spec, "samples": 2})
+    spec = {"ebmkit": 1, "model": {"use": "gaussian", "mean": [0.0]}, "sampler": "mala", "evaluate": ["moments"]}
+    one = {**spec, "samples": 1}
+    plan = ebmkit.load_spec(one)
+    results = Evaluation(view_of(plan, None)).measure(plan.spec.evaluate).results
+    assert all(map(isfinite, results.values()))  # of the two samples that it draws at least
+    ebmkit.load_spec({**one, "chains": {"count": 2}})
     with pytest.raises(Mistakes, match="a standard deviation, which a single sample does not have"):
-        ebmkit.load_spec({**spec, "samples": 1})
+        ebmkit.load_spec({**one, "chains": {"count": 1}})
