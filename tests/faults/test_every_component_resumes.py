@@ -21,7 +21,11 @@ BASE: dict[str, Any] = {
     "device": "cpu",
     "data": {"use": "two_moons", "size": 200, "test_size": 100},
     "model": {"use": "mlp", "hidden": [8]},
-    "objective": {"use": "mle", "sampler": {"use": "langevin", "steps": 3}, "init": {"use": "replay", "size": 64}},
+    "objective": {
+        "use": "mle",
+        "sampler": {"use": "langevin", "steps": 3},
+        "init": {"use": "replay", "size": 64, "rejuvenation": 0.25},
+    },
     "train": {"steps": 6, "batch_size": 16, "ema": 0.9, "optimizer": "adam"},
     "samples": 16,
     "samples_every": None,
