@@ -87,7 +87,12 @@ def _uses(node: Any) -> Iterator[Any]:
 
 
 #: What a component needs that is seldom drawn.
-PARTNERS = {("metric", "sampling_error"): {"dimension": 1, "model": "noised_mixture", "sampler": "reverse_sde"}}
+LEVELS = {"model": "noised_mixture", "sampler": "annealed_langevin"}
+PARTNERS: dict[tuple[str, str], dict[str, Any]] = {
+    ("metric", "sampling_error"): {"dimension": 1, "model": "noised_mixture", "sampler": "reverse_sde"},
+    ("schedule", "constant"): LEVELS,
+    ("schedule", "linear"): LEVELS,
+}
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from math import ceil, log, pi, prod, sqrt
+from math import ceil, inf, log, pi, prod, sqrt
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from ebmkit.components.metrics.ode_log_likelihood import score_and_divergence
@@ -130,12 +130,23 @@ class SamplingError(Metric):
         by_horizons = [_start_error(module, horizon) for horizon in horizons]
         return {
             "sampling_tv": total_variation(whole, exact),
-            "sampling_kl": kl_divergence(exact, whole),
+            "sampling_kl": _finite_kl(exact, whole),
             "sampling_tv_start": by_horizons[0],
             "sampling_tv_step": by_steps[0],
             "sampling_slope_step": -slope([log(steps) for steps in counts], by_steps),
             "sampling_slope_horizon": slope(horizons, by_horizons),
         }
+
+
+def _finite_kl(exact: Law, sampled: Law) -> float:
+    """The divergence, if the sampled law has mass wherever the exact one has."""
+    found = kl_divergence(exact, sampled)
+    if found == inf:
+        raise Unmeasurable(
+            "samples never reach a part of the distribution, so that their KL divergence is infinite: use more steps, "
+            "or a longer horizon of the schedule"
+        )
+    return found
 
 
 def _step_error(module: NoisedMixture, sampler: ReverseSDE, steps: int) -> float:

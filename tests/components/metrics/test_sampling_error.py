@@ -24,6 +24,7 @@ from ebmkit.components.schedules.cosine import Cosine
 from ebmkit.components.schedules.ve import VE
 from ebmkit.components.schedules.vp import VP
 from ebmkit.contracts.unmeasurable import Unmeasurable
+from ebmkit.engine.sampling import view_of
 from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 from tests.components.oracles import assert_follows, generator, normal_cdf
@@ -242,3 +243,15 @@ def test_more_than_two_modes_keep_their_mass():
 
     view = view_of(plan, None)
     assert 0 < plan.spec.evaluate[0].measure(view)["sampling_tv"] < 1
+
+
+def test_a_part_that_samples_never_reach_has_no_divergence():
+    spec = {
+        "ebmkit": 1,
+        "model": {"use": "noised_mixture", "means": [[0.0]]},
+        "sampler": "reverse_sde",
+        "evaluate": ["sampling_error"],
+    }
+    plan = load_spec(spec)
+    with pytest.raises(Unmeasurable, match="use more steps, or a longer horizon"):
+        plan.spec.evaluate[0].measure(view_of(plan, None))
