@@ -18,18 +18,20 @@ def write_files(folder: Path, rng: random.Random) -> dict[str, dict[str, Any]]:
     folder.mkdir(parents=True, exist_ok=True)
     noise = np.random.default_rng(rng.randrange(1 << 30))
     shape, rows = rng.choice(SHAPES), rng.choice(ROWS)
-    levels = rng.random() < 0.3
     x = noise.normal(1, 2, (rows, *shape)).astype("float32")
-    if levels:  # whether all numbers of a column are equal is not known before they are read, so they never are
-        x = (np.arange(rows).reshape(rows, *[1] * len(shape)) + noise.integers(0, 3, shape)) % 5
-    y = noise.integers(0, rng.choice([1, 2, 10]), rows)
+    # Whether columns are constant or depend on each other is not known before the rows are read, so they never do.
+    levels = (5 if rows == max(ROWS) else 256) if rng.random() < 0.3 else None
+    if levels:
+        ordered = np.broadcast_to(np.arange(rows).reshape(rows, *[1] * len(shape)), (rows, *shape))
+        x = noise.permuted(ordered, axis=0) * (1 if levels == 5 else 31) % levels
+    y = np.arange(rows) % (rng.choice([2, 10]) if rows == max(ROWS) else 10)
     np.savez(folder / "rows.npz", x=x, y=y)
     np.save(folder / "rows.npy", x)
     save_file({"x": np.ascontiguousarray(x)}, folder / "rows.safetensors")
     flat = x.reshape(rows, -1)
     head = [",".join(f"c{k}" for k in range(flat.shape[1]))] if rng.random() < 0.5 else []
     (folder / "rows.csv").write_text("\n".join([*head, *(",".join(map(str, row)) for row in flat)]) + "\n")
-    scaled = {"dequantize": rng.choice([5, 256]) if levels and rng.random() < 0.7 else None}
+    scaled = {"dequantize": levels if levels and rng.random() < 0.7 else None}
     array = rng.choice(["rows.npy", "rows.safetensors"])
     return {
         "npz": {"path": str(folder / "rows.npz"), "y": rng.choice(["y", None]), **scaled},

@@ -29,7 +29,9 @@ def other_image(event: Event, channels: int, multipliers: Sequence[int]) -> str 
         if side % 2**halvings:
             often = "once" if halvings == 1 else f"{halvings} times"
             return f"halves images {often}, but {side} pixels cannot be; shorten 'multipliers' or resize the images"
-    grouped = [factor * channels // GROUPS * prod(event[1:]) // 4**level for level, factor in enumerate(multipliers)]
+    # The first block of a level normalises the channels of the level before, at its own size.
+    narrowest = [min(pair) for pair in zip(multipliers, (multipliers[0], *multipliers), strict=False)]
+    grouped = [factor * channels // GROUPS * prod(event[1:]) // 4**level for level, factor in enumerate(narrowest)]
     if min(grouped) == 1:
         return (
             "normalises groups of a single number at its coarsest level; use more 'channels' or shorten 'multipliers'"

@@ -50,6 +50,13 @@ class DiffusionRecovery(Objective):
     sampler: Sampler = Langevin(steps=20, step_size=0.003)
     energy_l2: Annotated[float, Ge(0)] = 0.0
 
+    def __post_init__(self) -> None:
+        if lacking := sorted(self.sampler.traits().needs - self.needs):
+            raise ValueError(
+                f"sampler '{self.sampler.component_name}' needs '{', '.join(lacking)}', "
+                "which p(y | x~) does not offer: use one such as 'langevin'"
+            )
+
     def traits(self) -> ObjectiveTraits:
         return super().traits()._replace(evaluations=3 + self.sampler.steps)
 

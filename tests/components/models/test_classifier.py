@@ -19,6 +19,7 @@ from ebmkit.components.metrics.ood_auroc import OODAUROC
 from ebmkit.components.models.boltzmann import Boltzmann
 from ebmkit.components.models.classifier import Classifier
 from ebmkit.components.models.mlp import MLP
+from ebmkit.components.models.nets.class_energy import ClassEnergy
 from ebmkit.contracts.question import Question
 from ebmkit.engine.rng import Streams
 from tests.components.oracles import EVENTS, generator
@@ -209,3 +210,10 @@ def test_shuffled_outliers_keep_the_marginals_and_lose_the_rest(event, monkeypat
 def test_outliers_that_do_not_fit_are_refused(outliers, event, model, words):
     found = OODAUROC(outliers=outliers).refusal(Question(event, model))
     assert (found is None) if words is None else (words in found)
+
+
+def test_replicas_of_all_chains_have_the_labels_of_their_chains():
+    module = Classifier(classes=3).build((2,))
+    x, labels = torch.randn(2, 4, 2, generator=generator(0)), torch.tensor([0, 2, 1, 1])
+    energy = ClassEnergy(module, labels)
+    torch.testing.assert_close(energy(x.flatten(0, 1)), torch.cat([energy(replica) for replica in x]))

@@ -13,7 +13,12 @@ from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.models.nets.tilted import TiltedEnergy
 from ebmkit.components.objectives.diffusion_recovery import DiffusionRecovery
+from ebmkit.components.samplers.hmc import HMC
 from ebmkit.components.samplers.langevin import Langevin, LangevinState
+from ebmkit.components.samplers.mala import MALA
+from ebmkit.components.samplers.metropolis import Metropolis
+from ebmkit.components.samplers.nuts import NUTS
+from ebmkit.components.samplers.parallel_tempering import ParallelTempering
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.language.load import load_spec
 from tests.components.oracles import EVENTS, assert_mean, generator, random_covariance, rows
@@ -133,6 +138,26 @@ def test_tilted_energy_and_its_gradient(event):
     value, by_hand = Energy(tilted).value_and_grad(x.detach())
     torch.testing.assert_close(value, expected.detach(), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(by_hand, slope, rtol=1e-12, atol=1e-12)
+
+
+@shapes
+def test_replicas_of_all_chains_have_the_noisy_copies_of_their_chains(event):
+    module, noisy = gaussian(event), torch.randn(4, *event, generator=generator(0))
+    x = torch.randn(3, 4, *event, generator=generator(1))
+    tilted = TiltedEnergy(module, noisy, SIGMA)
+    torch.testing.assert_close(tilted(x.flatten(0, 1)), torch.cat([tilted(replica) for replica in x]))
+    value, slope = Energy(tilted).value_and_grad(x.flatten(0, 1))
+    parts = [Energy(tilted).value_and_grad(replica) for replica in x]
+    torch.testing.assert_close(value, torch.cat([part[0] for part in parts]))
+    torch.testing.assert_close(slope, torch.cat([part[1] for part in parts]))
+
+
+@pytest.mark.parametrize("inner", [Metropolis(steps=2), MALA(steps=2), HMC(steps=2), NUTS(steps=2)])
+def test_its_chains_may_be_tempered(inner):
+    module, data = gaussian((2,)), torch.randn(5, 2, generator=generator(0))
+    sampler = ParallelTempering(steps=2, sampler=inner)
+    loss = DiffusionRecovery(sampler=sampler).loss(module, data, StepContext(generator(1), None, 1))
+    assert loss.value.isfinite()
 
 
 def test_the_model_inside_is_frozen_for_the_chain_and_as_it_was_behind():

@@ -18,11 +18,11 @@ class ClassEnergy(nn.Module):
     def __init__(self, module: nn.Module, labels: Tensor) -> None:
         super().__init__()
         self.module = module
-        # One label for all states also serves samplers that evaluate replicas, or some of the chains.
+        # One label for all states also serves samplers that evaluate some of the chains.
         self.labels = labels[:1] if bool((labels == labels[0]).all()) else labels
 
     def forward(self, x: Tensor) -> Tensor:
         log_p = cast("Logits", self.module).logits(x).log_softmax(1)
-        labels = self.labels.expand(len(x)) if len(self.labels) == 1 else self.labels
+        labels = self.labels.repeat(len(x) // len(self.labels))  # of replicas of all chains, one after the other
         energy: Tensor = self.module(x) - log_p.gather(1, labels.unsqueeze(1)).squeeze(1)
         return energy
