@@ -47,6 +47,8 @@ class ModelTraits(NamedTuple):
     smooth: bool = True
     #: Whether parameters of the spec are in the units of states, such as a mean. A network has none.
     own_units: bool = False
+    #: The learning rate of Adam if the spec has no optimizer.
+    learning_rate: float = 1e-3
 
     @property
     def conditioning(self) -> Conditioning:

@@ -19,6 +19,7 @@ from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.source import Path, Place
 from ebmkit.language.check import Checked
 from ebmkit.language.culprit import culprit
+from ebmkit.language.default_optimizer import with_optimizer
 from ebmkit.language.files import FILES, files_found
 from ebmkit.language.fit import event_of, misfits
 from ebmkit.language.fit.places import Places
@@ -67,10 +68,12 @@ def _plan(
     event = event_of(checked)
     assert event is not None  # a model without a known shape was refused above
     written = checked.tree.find(("init",)) is not None
-    spec, scale_reasons = with_scale(checked.spec)
+    spec, optimizer_reasons = with_optimizer(checked)
+    spec, scale_reasons = with_scale(spec)
     judging = with_judging_chains(spec, init_is_written=written)
     checked = dataclasses.replace(checked, spec=judging.spec)
-    reasons = {**scale_reasons, **judging.reasons, **implied, **dict.fromkeys(from_samples, "'samples' of the spec")}
+    reasons = {**optimizer_reasons, **scale_reasons, **judging.reasons, **implied}
+    reasons |= dict.fromkeys(from_samples, "'samples' of the spec")
     filled = _Filled(checked, registry, reasons)
     return Plan(
         spec=checked.spec,

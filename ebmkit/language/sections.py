@@ -39,10 +39,10 @@ class Train:
     Parameters:
         steps: number of optimizer steps.
         batch_size: number of data points per step.
-        optimizer: the optimizer.
+        optimizer: the optimizer; by default `adam` with a learning rate that suits the model.
         warmup: number of steps over which the learning rate rises linearly from zero.
         decay: shape of the decay of the learning rate after the warm-up.
-        final_lr: fraction of the learning rate that remains at the last step; 1 keeps it constant.
+        final_lr: fraction of the learning rate that remains at the last step; 1 keeps the rate constant.
         clip_gradient: maximum norm of the gradient over all parameters; larger gradients are scaled down to it.
         ema: decay of the exponential moving average of the weights, which is used for sampling and evaluation; 0 turns
             it off.
@@ -54,7 +54,7 @@ class Train:
     optimizer: Optimizer = Adam()
     warmup: Annotated[int, Ge(0)] = 0
     decay: Literal["cosine", "linear", "exponential"] = "cosine"
-    final_lr: Annotated[float, Gt(0), Le(1)] = 1.0
+    final_lr: Annotated[float, Gt(0), Le(1)] = 0.01
     clip_gradient: Annotated[float, Gt(0)] | None = None
     ema: Annotated[float, Ge(0), Lt(1)] = 0.0
     stop: EarlyStop | None = None

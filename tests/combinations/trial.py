@@ -19,8 +19,9 @@ from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.running import Diverged, OutOfMemory
 from ebmkit.language.load import load_spec
 
-#: CPU seconds that a run may take; most take less than one. And those of a run that is only tried to be a smaller one.
-PATIENCE, LITTLE = 120, 10
+#: CPU seconds that a run may take: most take less than one, but chains of large images take minutes. And those of a run
+#: that is only tried to be a smaller one.
+PATIENCE, LITTLE = 300, 10
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def test_the_rate_rises_and_falls_as_asked(decay, expected):
 
 def test_a_final_fraction_of_one_leaves_the_rate_alone():
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.3)
-    LearningRate(optimizer, Train(steps=10), [0.3]).set(7)
+    LearningRate(optimizer, Train(steps=10, final_lr=1.0), [0.3]).set(7)
     assert optimizer.param_groups[0]["lr"] == 0.3
 
 

@@ -42,6 +42,7 @@ class Boltzmann(Model):
 
     space: ClassVar[Space] = "binary"
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "conditionals"})
+    learning_rate: ClassVar[float] = 1e-2
 
     weights: Couplings | None = None
     biases: Annotated[tuple[float, ...], MinLen(1)] | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
+from ebmkit.components.models.dense_rates import energy_rate
 from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
@@ -47,7 +48,11 @@ class Classifier(Model):
     base_scale: Annotated[float, Gt(0)] | None = 2.0
 
     def traits(self) -> ModelTraits:
-        return super().traits()._replace(smooth=is_smooth(self.activation), classes=self.classes)
+        return (
+            super()
+            .traits()
+            ._replace(learning_rate=energy_rate(self.hidden), smooth=is_smooth(self.activation), classes=self.classes)
+        )
 
     def parameter_count(self, event: Event) -> int:
         return dense([prod(event), *self.hidden, self.classes])

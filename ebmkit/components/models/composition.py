@@ -32,7 +32,8 @@ def composed_traits(parts: Sequence[Model], passed_on: Mapping[str, frozenset[st
     common = frozenset.intersection(*(each.offers for each in traits))
     offers = frozenset(ability for ability, needed in passed_on.items() if needed <= common)
     smooth, own_units = all(each.smooth for each in traits), any(each.own_units for each in traits)
-    return ModelTraits(traits[0].space, offers, smooth=smooth, own_units=own_units)
+    rate = min(each.learning_rate for each in traits)
+    return ModelTraits(traits[0].space, offers, smooth=smooth, own_units=own_units, learning_rate=rate)
 
 
 def _inside(value: Any) -> Iterator[Model]:

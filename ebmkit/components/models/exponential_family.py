@@ -41,6 +41,7 @@ class ExponentialFamily(Model):
     """
 
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "statistics"})
+    learning_rate: ClassVar[float] = 1e-2
 
     statistics: Annotated[tuple[Literal["linear", "squares", "quadratic", "cubic", "quartic"], ...], MinLen(1)] = (
         "linear",

@@ -36,6 +36,7 @@ class Gaussian(Model):
     """
 
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "sample_exact", "log_z", "noised"})
+    learning_rate: ClassVar[float] = 1e-2
 
     mean: Annotated[tuple[float, ...], MinLen(1)] = (0.0, 0.0)
     covariance: Covariance = 1.0

@@ -37,6 +37,7 @@ class GaussianMixture(Model):
     """
 
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "sample_exact", "log_z", "noised", "modes"})
+    learning_rate: ClassVar[float] = 1e-2
 
     means: Annotated[tuple[Annotated[tuple[float, ...], MinLen(1)], ...], MinLen(1)] = ((-2.0, 0.0), (2.0, 0.0))
     covariances: Annotated[tuple[Covariance, ...], MinLen(1)] = (1.0,)

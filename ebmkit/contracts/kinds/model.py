@@ -37,10 +37,18 @@ class Model(Builder, ABC):
     offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
     #: The noise schedule of a model whose network takes a noise level or a time. A parameter of such models.
     schedule: Schedule | None = None
+    #: The learning rate of Adam if the spec has no optimizer.
+    learning_rate: ClassVar[float] = 1e-3
 
     def traits(self) -> ModelTraits:
         """The properties and abilities of this model. Override it if parameters decide, as in a composition."""
-        return ModelTraits(self.space, self.offers, self.schedule, own_units=self.event() is not None)
+        return ModelTraits(
+            self.space,
+            self.offers,
+            self.schedule,
+            own_units=self.event() is not None,
+            learning_rate=self.learning_rate,
+        )
 
     def event(self) -> Event | None:
         """The shape fixed by the parameters, or None for a model that takes the shape of its data."""

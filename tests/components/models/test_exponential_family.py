@@ -10,6 +10,7 @@ from ebmkit.chains.context import StepContext
 from ebmkit.components.models.exponential_family import ExponentialFamily
 from ebmkit.components.models.nets import exponential_family
 from ebmkit.components.objectives.closed_form_score_matching import ClosedFormScoreMatching
+from ebmkit.components.objectives.score_matching import ScoreMatching
 from ebmkit.components.optimizers.sgd import SGD
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.errors import Mistakes
@@ -73,6 +74,17 @@ def test_statistics_have_the_derivatives_of_autograd(event, names):
     torch.testing.assert_close(gradients, jacobian, rtol=0, atol=1e-12)
     hessian = torch.func.vmap(torch.func.hessian(lambda row: module.statistics(row[None])[0]))(flat)
     torch.testing.assert_close(laplacians, hessian.diagonal(dim1=2, dim2=3).sum(2), rtol=0, atol=1e-12)
+
+
+@shapes
+def test_score_matching_has_the_loss_and_gradient_of_autograd(event):
+    module, x = ExponentialFamily(statistics=FULL).build(event), torch.randn(4, *event, generator=generator(0))
+    with torch.no_grad():
+        module.theta.normal_(generator=generator(1))
+    loss = ScoreMatching().loss(module, x, StepContext(generator(2), None, 1)).value
+    expected = score_matching(module, x)
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(value, module.theta) for value in (loss, expected)))
 
 
 @shapes

@@ -17,7 +17,7 @@ SPEC = {
     },
     "model": {"use": "exponential_family", "statistics": ["linear", "squares"]},
     "objective": "nce",
-    "train": {"steps": 300, "batch_size": 128, "optimizer": {"use": "adam", "lr": 0.2}},
+    "train": {"steps": 300, "batch_size": 128, "optimizer": {"use": "adam", "lr": 0.2}, "final_lr": 1.0},
     "sampler": {"use": "langevin", "steps": 150, "step_size": 0.02},
     "samples": 1000,
     "samples_every": None,

@@ -17,6 +17,11 @@ from ebmkit.contracts.setting import Setting
 #: Number of data points whose statistics are computed at a time.
 BLOCK = 1 << 12
 
+#: Statistics that are powers of single coordinates.
+POWERS = {"linear": 1, "squares": 2, "cubic": 3, "quartic": 4}
+
+Powers = Sequence[tuple[int, Tensor]]
+
 
 class ExponentialFamilyEnergy(nn.Module):
     """`E(x) = -theta . T(x)`, where T is a list of monomials: products of `factors` with exponents.
@@ -27,6 +32,7 @@ class ExponentialFamilyEnergy(nn.Module):
     first: Tensor
     second: Tensor
     powers: Tensor
+    corner: Tensor  # where the products of two coordinates are in a flat matrix
 
     def __init__(self, event: tuple[int, ...], names: Sequence[str]) -> None:
         super().__init__()
@@ -35,13 +41,15 @@ class ExponentialFamilyEnergy(nn.Module):
         rows: list[tuple[int, int, int, int]] = []
         theta: list[float] = []
         quadratic = "squares" in names or "quadratic" in names
+        self.names, self.dimension = tuple(names), d
+        self.sizes = [d if name in POWERS else d * (d + 1) // 2 for name in names]
         for name in names:
             if name == "quadratic":
                 pairs = [(i, j) for i in range(d) for j in range(i, d)]
                 rows += [(i, j, 1, 1) if i != j else (i, i, 2, 0) for i, j in pairs]
                 theta += [-0.5 if i == j else 0.0 for i, j in pairs]
             else:
-                power = {"linear": 1, "squares": 2, "cubic": 3, "quartic": 4}[name]
+                power = POWERS[name]
                 rows += [(i, i, power, 0) for i in range(d)]
                 start = {2: -0.5, 4: 0.0 if quadratic else -0.25}.get(power, 0.0)
                 theta += [start] * d
@@ -50,19 +58,44 @@ class ExponentialFamilyEnergy(nn.Module):
         # Derived from the parameters of the model, so not part of its state.
         self.register_buffer("first", i.contiguous(), persistent=False)
         self.register_buffer("second", j.contiguous(), persistent=False)
+        i, j = torch.triu_indices(d, d) if "quadratic" in names else torch.empty(2, 0, dtype=torch.long)
+        self.register_buffer("corner", i * d + j, persistent=False)
         self.register_buffer("powers", torch.stack([a, b]), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return -(self.statistics(x) @ self.theta)
+        return self._energy(x.flatten(1), *self._coefficients())
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """`E` and `dE/dx`, without the matrix of all gradients."""
-        one, other, a, b = self._factors(x)
-        powers = one.pow(a), other.pow(b)
-        gradient = torch.zeros_like(x).flatten(1)
-        gradient.index_add_(1, self.first, -self.theta * _slope(one, a) * powers[1])
-        gradient.index_add_(1, self.second, -self.theta * powers[0] * _slope(other, b))
-        return -((powers[0] * powers[1]) @ self.theta), gradient.view_as(x)
+        """`E` and `dE/dx`."""
+        flat, (powers, upper) = x.flatten(1), self._coefficients()
+        return self._energy(flat, powers, upper), self._slope(flat, powers, upper).view_as(x)
+
+    def laplacian(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """`E`, `dE/dx` and the trace of the Hessian, without a graph of all its columns."""
+        flat, (powers, upper) = x.flatten(1), self._coefficients()
+        parts = [power * (power - 1) * flat.pow(max(0, power - 2)) @ theta for power, theta in powers]
+        trace = -torch.stack([*parts, (2 * upper.diagonal().sum()).expand(len(x))]).sum(0)
+        return self._energy(flat, powers, upper), self._slope(flat, powers, upper).view_as(x), trace
+
+    def _coefficients(self) -> tuple[Powers, Tensor]:
+        """The powers of single coordinates with their parameters `(d,)`, and the matrix U of the products of two, which
+        is triangular: their sum is `x'Ux`."""
+        d = self.dimension
+        powers, upper = [], self.theta.new_zeros(d * d)
+        for name, theta in zip(self.names, torch.split(self.theta, self.sizes), strict=True):
+            if name in POWERS:
+                powers.append((POWERS[name], theta))
+            else:
+                upper = upper.index_copy(0, self.corner, theta)
+        return powers, upper.view(d, d)
+
+    def _energy(self, flat: Tensor, powers: Powers, upper: Tensor) -> Tensor:
+        parts = [flat.pow(power) @ theta for power, theta in powers]
+        return -torch.stack([*parts, (flat @ upper * flat).sum(1)]).sum(0)
+
+    def _slope(self, flat: Tensor, powers: Powers, upper: Tensor) -> Tensor:
+        parts = [power * flat.pow(power - 1) * theta for power, theta in powers]
+        return -torch.stack([*parts, flat @ upper, flat @ upper.T]).sum(0)
 
     def statistics(self, x: Tensor) -> Tensor:
         """T, `(B, *event) -> (B, K)`."""

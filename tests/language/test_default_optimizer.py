@@ -1,0 +1,45 @@
+"""The optimizer of stages of training that have none."""
+
+import pytest
+
+from ebmkit.language.load import load_spec
+
+SPEC = {"ebmkit": 1, "data": "two_moons", "model": "mlp", "objective": "nce", "train": {"steps": 10}}
+
+
+def rates(**change):
+    return [stage.optimizer.lr for stage in load_spec({**SPEC, **change}).spec.stages]
+
+
+@pytest.mark.parametrize(
+    ("model", "rate"),
+    [
+        ("mlp", 0.01),
+        ({"use": "mlp", "hidden": [32, 64]}, 0.01),
+        ({"use": "mlp", "hidden": [64, 512]}, 0.0025),
+        ({"use": "mlp", "hidden": []}, 0.01),
+        ({"use": "gaussian", "mean": [0, 0], "covariance": 1}, 0.01),
+        ({"use": "sum", "components": ["mlp", {"use": "mlp", "hidden": [512]}]}, 0.0025),
+    ],
+    ids=str,
+)
+def test_the_learning_rate_is_that_of_the_model(model, rate):
+    assert rates(model=model) == [pytest.approx(rate)]
+
+
+def test_networks_of_scores_and_of_images_have_smaller_ones():
+    score = {"model": "mlp_score", "objective": "noise_conditional_score_matching"}
+    assert rates(**score) == [pytest.approx(0.003)]
+    assert rates(data="digits", model="conv", objective="mle") == [0.001]
+
+
+def test_an_optimizer_that_is_written_keeps_its_own_default():
+    assert rates(train={"steps": 10, "optimizer": "adam"}) == [0.001]
+    assert rates(train=[{"steps": 5, "optimizer": {"use": "adam", "lr": 0.5}}, {"steps": 5}]) == [0.5, 0.01]
+
+
+def test_the_resolved_spec_says_where_it_comes_from_and_gives_the_same_plan():
+    plan = load_spec(SPEC)
+    assert plan.origins["train", "optimizer", "lr"] == "for model 'mlp'"
+    assert plan.resolved["train"]["optimizer"]["lr"] == 0.01
+    assert load_spec(plan.resolved).hash == plan.hash
