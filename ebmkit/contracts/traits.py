@@ -97,6 +97,8 @@ class ObjectiveTraits(NamedTuple):
     noise_ratio: float = 1.0
     #: The loss of a model that is the noise, and so cannot tell data from it; infinite without such a model.
     blind_loss: float = inf
+    #: Whether it sees the slope of the energy near the data only, and so not the weights of separated modes.
+    local: bool = False
 
 
 class NoiseTraits(NamedTuple):

@@ -5,20 +5,25 @@ from __future__ import annotations
 from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.mala import MALA
+from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.components.samplers.reverse_sde import ReverseSDE
 from ebmkit.contracts.kinds import Model, Sampler
 
-#: Steps of separate chains from noise, half of which tune the step size.
-STEPS = 400
+#: Steps of separate chains from noise, half of which tune the step size, and of those that need no tuning.
+TUNED, MIXED = 400, 600
 
 
-def default_sampler(model: Model) -> Sampler | None:
-    """A sampler for what the model offers: samples are what most of its users want to see. None if there is none."""
+def default_sampler(model: Model, *, mixed: bool) -> Sampler | None:
+    """A sampler for what the model offers: samples are what most of its users want to see. None if there is none.
+
+    `mixed` is for energies of unit scale that are right everywhere: steps of all sizes and independent proposals reach
+    narrow and separated modes. Where an energy was learned near the data only, they would find what it has elsewhere.
+    """
     traits = model.traits()
     if traits.schedule is not None and "score" in traits.offers:
         if traits.conditioning == "sigma":
             return AnnealedLangevin(schedule=traits.schedule)
         return ReverseSDE(schedule=traits.schedule) if traits.conditioning == "time" else None
     if traits.space == "real" and {"energy", "gradient"} <= traits.offers:
-        return MALA(steps=STEPS)
+        return MixedMALA(steps=MIXED) if mixed else MALA(steps=TUNED)
     return Gibbs() if {"energy", "conditionals"} <= traits.offers else None

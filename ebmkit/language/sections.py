@@ -164,9 +164,10 @@ class Spec:
         train: how it is minimised; without it the spec is a sampling experiment.
         sampler: draws the samples for evaluation and the report; by default the objective's own sampler, with chains as
             long as those of training live on average, at most 1000 evaluations of the model; 1000 for each unit if the
-            sampler updates one after the other. If the objective has none, a trained model is sampled by `mala`, or
-            by `annealed_langevin`, `reverse_sde` or `gibbs` if it suits them. With a trained model, the first half of
-            the steps of `mala`, `hmc` and `nuts` tunes them, unless there are `chains`.
+            sampler updates one after the other. If the objective has none, a trained model is sampled by
+            `mixed_mala` if its points have unit scale and the objective sees more than their surroundings, else by
+            `mala`, or by `annealed_langevin`, `reverse_sde` or `gibbs` if it suits them. With a trained model, the
+            first half of the steps of `mala`, `hmc` and `nuts` tunes them, unless there are `chains`.
         init: initial states of the chains of `sampler`. The default is noise; without `sampler`, that from which the
             objective starts new chains.
         chains: a few long chains; without it each sample is the end of a separate chain.
@@ -208,7 +209,10 @@ class Spec:
     def chain_sampler(self) -> Sampler | None:
         """The sampler that draws samples: the spec's own, that of the objective, or a default for a trained model."""
         of_training = self.objective.traits().sampler if self.objective else None
-        return self.sampler or of_training or (default_sampler(self.model) if self.stages else None)
+        if self.sampler or of_training or not (self.stages and self.objective):
+            return self.sampler or of_training
+        known = self.scale in ("whiten", "standardize") or (self.data is not None and self.data.traits().known)
+        return default_sampler(self.model, mixed=known and not self.objective.traits().local)
 
     @property
     def tuning_steps(self) -> int:

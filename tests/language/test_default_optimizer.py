@@ -14,12 +14,12 @@ def rates(**change):
 @pytest.mark.parametrize(
     ("model", "rate"),
     [
-        ("mlp", 0.01),
-        ({"use": "mlp", "hidden": [32, 64]}, 0.01),
-        ({"use": "mlp", "hidden": [64, 512]}, 0.0025),
-        ({"use": "mlp", "hidden": []}, 0.01),
+        ("mlp", 0.003),
+        ({"use": "mlp", "hidden": [32, 64]}, 0.003),
+        ({"use": "mlp", "hidden": [64, 512]}, 0.00075),
+        ({"use": "mlp", "hidden": []}, 0.003),
         ({"use": "gaussian", "mean": [0, 0], "covariance": 1}, 0.01),
-        ({"use": "sum", "components": ["mlp", {"use": "mlp", "hidden": [512]}]}, 0.0025),
+        ({"use": "sum", "components": ["mlp", {"use": "mlp", "hidden": [512]}]}, 0.00075),
     ],
     ids=str,
 )
@@ -27,7 +27,7 @@ def test_the_learning_rate_is_that_of_the_model(model, rate):
     assert rates(model=model) == [pytest.approx(rate)]
 
 
-def test_networks_of_scores_and_of_images_have_smaller_ones():
+def test_networks_of_scores_have_the_same_and_those_of_images_a_smaller_one():
     score = {"model": "mlp_score", "objective": "noise_conditional_score_matching"}
     assert rates(**score) == [pytest.approx(0.003)]
     assert rates(data="digits", model="conv", objective="mle") == [0.001]
@@ -35,11 +35,14 @@ def test_networks_of_scores_and_of_images_have_smaller_ones():
 
 def test_an_optimizer_that_is_written_keeps_its_own_default():
     assert rates(train={"steps": 10, "optimizer": "adam"}) == [0.001]
-    assert rates(train=[{"steps": 5, "optimizer": {"use": "adam", "lr": 0.5}}, {"steps": 5}]) == [0.5, 0.01]
+    assert rates(train=[{"steps": 5, "optimizer": {"use": "adam", "lr": 0.5}}, {"steps": 5}]) == [
+        0.5,
+        pytest.approx(0.003),
+    ]
 
 
 def test_the_resolved_spec_says_where_it_comes_from_and_gives_the_same_plan():
     plan = load_spec(SPEC)
     assert plan.origins["train", "optimizer", "lr"] == "for model 'mlp'"
-    assert plan.resolved["train"]["optimizer"]["lr"] == 0.01
+    assert plan.resolved["train"]["optimizer"]["lr"] == 0.003
     assert load_spec(plan.resolved).hash == plan.hash

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ebmkit import load_spec
@@ -8,7 +9,8 @@ from ebmkit.engine.telling.chain_words import chain_words
 TRAINED = {"ebmkit": 1, "data": "two_moons", "model": "mlp", "objective": "nce", "train": {"steps": 1}}
 VE = {"use": "ve", "sigma_max": 5.0}
 CASES = {
-    "mala": {},
+    "mixed_mala": {},
+    "mala": {"objective": "score_matching"},
     "reverse_sde": {
         "model": {"use": "mlp_score", "schedule": VE},
         "objective": {"use": "sde_score_matching", "schedule": VE},
@@ -35,16 +37,34 @@ def test_a_trained_model_is_sampled_although_nothing_says_how(name):
         assert plan.spec.sampler.traits().schedule == plan.spec.model.schedule
 
 
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({}, "mixed_mala"),
+        ({"scale": "standardize"}, "mixed_mala"),
+        ({"scale": "none"}, "mala"),
+        ({"scale": "range"}, "mala"),
+    ],
+    ids=str,
+)
+def test_steps_that_suit_unit_scale_are_for_points_of_unit_scale(tmp_path, change, name):
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(50, 9, (40, 2)))
+    data = {"use": "tensor_file", "path": str(tmp_path / "points.npy")}
+    assert load_spec({**TRAINED, "data": data, **change}).chain_sampler.component_name == name
+
+
 def test_nothing_is_sampled_that_is_not_trained():
     plan = load_spec({"ebmkit": 1, "model": {"use": "gaussian", "mean": [0.0]}}, idle=True)
     assert plan.chain_sampler is None
 
 
 def test_steps_are_tuned_to_trained_models_only():
-    assert load_spec(TRAINED).spec.tuning_steps == 200
+    local = load_spec({**TRAINED, "objective": "score_matching"}).spec
+    assert local.tuning_steps == 200
+    assert load_spec(TRAINED).spec.tuning_steps == 0  # steps of all sizes need no tuning
     assert load_spec({**TRAINED, "sampler": "langevin"}).spec.tuning_steps == 0  # which has no acceptance to tune
     assert load_spec({**TRAINED, "sampler": {"use": "hmc", "steps": 31}}).spec.tuning_steps == 15
     assert load_spec({**TRAINED, "sampler": "mala", "chains": {"count": 2}}).spec.tuning_steps == 0
     known = {"ebmkit": 1, "model": {"use": "gaussian", "mean": [0.0]}, "sampler": "mala"}
     assert load_spec(known).spec.tuning_steps == 0
-    assert chain_words(load_spec(TRAINED).spec).endswith("of 400 steps from noise, of which 200 tune it")
+    assert chain_words(local).endswith("of 400 steps from noise, of which 200 tune it")

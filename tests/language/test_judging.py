@@ -150,7 +150,7 @@ def test_what_the_spec_says_stays():
     assert (kept.spec.sampler.steps, kept.spec.init) == (20, TrainingStart())
     assert chain_words(kept.spec).endswith("of 20 steps from training")
     none = load_spec({**SPEC, "objective": "nce"})
-    assert chain_words(none.spec).startswith("mala: ")  # see test_default_sampler.py
+    assert chain_words(none.spec).startswith("mixed_mala: ")  # see test_default_sampler.py
 
 
 def test_an_error_of_these_chains_is_reported_at_the_objective():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
-from ebmkit.components.models.dense_rates import energy_rate
+from ebmkit.components.models.dense_rate import dense_rate
 from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
@@ -51,7 +51,7 @@ class Classifier(Model):
         return (
             super()
             .traits()
-            ._replace(learning_rate=energy_rate(self.hidden), smooth=is_smooth(self.activation), classes=self.classes)
+            ._replace(learning_rate=dense_rate(self.hidden), smooth=is_smooth(self.activation), classes=self.classes)
         )
 
     def parameter_count(self, event: Event) -> int:

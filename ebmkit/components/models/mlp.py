@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Gt
 
-from ebmkit.components.models.dense_rates import energy_rate
+from ebmkit.components.models.dense_rate import dense_rate
 from ebmkit.components.models.smooth import is_smooth
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model
@@ -48,7 +48,7 @@ class MLP(Model):
     power_iterations: Annotated[int, Ge(1)] = 1
 
     def traits(self) -> ModelTraits:
-        return super().traits()._replace(learning_rate=energy_rate(self.hidden), smooth=is_smooth(self.activation))
+        return super().traits()._replace(learning_rate=dense_rate(self.hidden), smooth=is_smooth(self.activation))
 
     def parameter_count(self, event: Event) -> int:
         return dense([prod(event), *self.hidden, 1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, MinLen
 
-from ebmkit.components.models.dense_rates import score_rate
+from ebmkit.components.models.dense_rate import dense_rate
 from ebmkit.components.models.noised_layers import noised_dense
 from ebmkit.components.schedules.geometric import Geometric
 from ebmkit.contracts.component import component
@@ -49,7 +49,7 @@ class MLPPotential(Model):
     classes: Annotated[int, Ge(1)] | None = None
 
     def traits(self) -> ModelTraits:
-        rate = score_rate(self.hidden)
+        rate = dense_rate(self.hidden)
         return super().traits()._replace(labelled=self.classes is not None, classes=self.classes, learning_rate=rate)
 
     def parameter_count(self, event: Event) -> int:

@@ -34,6 +34,7 @@ class ClosedFormScoreMatching(Objective):
     Example: objective: closed_form_score_matching
     """
 
+    local: ClassVar[bool] = True
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "statistics"})
 

@@ -33,6 +33,7 @@ class DenoisingScoreMatching(Objective):
     Example: objective: {use: denoising_score_matching, sigma: 0.1}
     """
 
+    local: ClassVar[bool] = True
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

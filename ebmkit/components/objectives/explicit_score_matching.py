@@ -32,6 +32,7 @@ class ExplicitScoreMatching(Objective):
     Example: objective: {use: explicit_score_matching, target: {use: gaussian, mean: [1.0], covariance: 0.5}}
     """
 
+    local: ClassVar[bool] = True
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

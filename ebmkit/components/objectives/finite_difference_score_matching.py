@@ -35,6 +35,7 @@ class FiniteDifferenceScoreMatching(Objective):
     Example: objective: {use: finite_difference_score_matching, eps: 0.1}
     """
 
+    local: ClassVar[bool] = True
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
 
     eps: Annotated[float, Gt(0)] = 0.05

@@ -36,6 +36,7 @@ class HutchinsonScoreMatching(Objective):
 
     consistent: ClassVar[bool] = True
 
+    local: ClassVar[bool] = True
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

@@ -34,6 +34,7 @@ class ScoreMatching(Objective):
 
     consistent: ClassVar[bool] = True
 
+    local: ClassVar[bool] = True
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

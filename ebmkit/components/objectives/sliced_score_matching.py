@@ -39,6 +39,7 @@ class SlicedScoreMatching(Objective):
 
     consistent: ClassVar[bool] = True
 
+    local: ClassVar[bool] = True
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

@@ -47,10 +47,15 @@ class Objective(Component, ABC):
     #: the data, and with chains that mix, the model becomes that distribution. `tests/statistics/test_consistency.py`
     #: tests all that claim it.
     consistent: ClassVar[bool] = False
+    #: Whether it sees the slope of the energy near the data only, and so not the weights of separated modes. By default
+    #: its samples are drawn by chains of local steps.
+    local: ClassVar[bool] = False
 
     def traits(self) -> ObjectiveTraits:
         """Requirements of this objective. Override it if parameters decide, and to name a sampler or a schedule."""
-        return ObjectiveTraits(self.spaces, self.needs, self.conditioning, self.noise_needs, self.needs_labels)
+        return ObjectiveTraits(
+            self.spaces, self.needs, self.conditioning, self.noise_needs, self.needs_labels, local=self.local
+        )
 
     def extras(self, event: Event, data: Tensor) -> nn.Module | None:
         """Auxiliary modules: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""

@@ -34,7 +34,17 @@ def reasons(view: RunView) -> list[str]:
     """The reasons, in the order of their causes."""
     if view.judgement is None or view.judgement.level == "match":
         return []
-    return [*_loss(view), *_buffer(view), *_unmixed(view)]
+    return [*_loss(view), *_buffer(view), *_unmixed(view), *_local(view)]
+
+
+def _local(view: RunView) -> Iterator[str]:
+    """An objective that cannot know how much of the data is in each of several separated modes."""
+    if (objective := view.spec.objective) and objective.traits().local and view.plan.spec.stages:
+        yield (
+            f"objective '{objective.component_name}' sees the slope of the energy near the data only, so it does not "
+            "learn the weights of separated modes; try objective 'nce', or a network of scores (model 'mlp_score' with "
+            "objective 'noise_conditional_score_matching')"
+        )
 
 
 def _loss(view: RunView) -> Iterator[str]:

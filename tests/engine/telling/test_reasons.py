@@ -49,6 +49,14 @@ def test_chains_that_have_not_mixed(tmp_path):
     assert "a larger 'steps' of sampler 'langevin' (" in line
 
 
+@pytest.mark.parametrize(("objective", "told"), [("score_matching", True), ("nce", False)])
+def test_an_objective_that_does_not_learn_the_weights_of_modes(tmp_path, objective, told):
+    sampler = {"use": "langevin", "steps": 150, "step_size": 2e-4}
+    level, said = warnings(tmp_path, objective=objective, sampler=sampler)
+    assert level == "mismatch"
+    assert any("does not learn the weights of separated modes; try objective 'nce'" in line for line in said) == told
+
+
 @pytest.mark.parametrize("init", ["replay", {"use": "persistent", "chains": 128}])
 def test_a_buffer_that_never_left_its_start(tmp_path, init):
     objective = {"use": "mle", "sampler": {"use": "langevin", "steps": 2, "step_size": 1e-6}, "init": init}
