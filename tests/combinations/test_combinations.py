@@ -12,7 +12,7 @@ import pytest
 from tests.combinations.drawing import Drawing, Focus, all_components, uses
 from tests.combinations.files import write_archives
 from tests.combinations.shrinking import shrunk
-from tests.combinations.trial import LITTLE, PATIENCE, Outcome, attempt
+from tests.combinations.trial import LITTLE, Outcome, attempt
 
 #: Seeds of the long sweep, and of a second one that nothing was tuned on.
 SWEEPS = {"first": 0, "second": 1_000_000}
@@ -25,8 +25,8 @@ FEW = range(3, 3 + 6 * 25, 6)
 WITH_REPORT = 10
 #: At least this share must run, or the generator would test little but the refusals.
 SHARE = 0.4
-#: At most this share may diverge within three steps; each of those names a component and a step.
-DIVERGED = 0.03
+#: At most this share may diverge within three steps, each naming a component and a step; and may be slow.
+DIVERGED, SLOW = 0.03, 0.005
 
 
 def trial(seed: int, folder: Path, focus: Focus, archives: dict | None = None) -> tuple[dict, Outcome]:
@@ -37,10 +37,8 @@ def trial(seed: int, folder: Path, focus: Focus, archives: dict | None = None) -
 def failure(seed: int, spec: dict, outcome: Outcome, folder: Path) -> str:
     """A report with the smallest spec that fails in the same way."""
 
-    seconds = PATIENCE if "TooSlow" in outcome.code else LITTLE  # without `samples:`, a run may take minutes
-
     def fails(smaller: dict) -> bool:
-        found = attempt(smaller, folder / "smaller", report=False, seconds=seconds)
+        found = attempt(smaller, folder / "smaller", report=False, seconds=LITTLE)  # without `samples:`, minutes
         return (found.word, found.code) == (outcome.word, outcome.code)
 
     smallest = shrunk(spec, fails)
@@ -89,6 +87,7 @@ def test_no_combination_fails_later(sweep, tmp_path, one_thread, record_property
     assert not failures, "\n\n".join(failures)
     assert words["ran"] >= SHARE * words.total()
     assert words["diverged"] <= DIVERGED * words.total()
+    assert words["slow"] <= SLOW * words.total()
     assert not never
 
 

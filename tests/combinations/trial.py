@@ -19,14 +19,14 @@ from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.running import Diverged, OutOfMemory
 from ebmkit.language.load import load_spec
 
-#: CPU seconds that a run may take: most take less than one, but chains of large images take minutes. And those of a run
-#: that is only tried to be a smaller one.
-PATIENCE, LITTLE = 300, 10
+#: CPU seconds that a run may take: most take less than one, but chains of images by large networks take minutes, and
+#: these are not waited for. And those of a run that is only tried to be a smaller one.
+PATIENCE, LITTLE = 120, 10
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a spec: `refused`, `ran`, `diverged`, or `failed`, which must not happen."""
+    """What became of a spec: `refused`, `ran`, `diverged`, `slow`, or `failed`, which must not happen."""
 
     word: str
     code: str = ""
@@ -81,6 +81,8 @@ def _failed(stage: str, error: BaseException) -> Outcome:
     if isinstance(error, KeyboardInterrupt):
         raise error
     code = error.code if isinstance(error, EbmkitError) else type(error).__name__
+    if isinstance(error, TooSlow) or isinstance(error.__cause__, TooSlow):
+        return Outcome("slow", code)
     if isinstance(error, OutOfMemory):
         stage = "memory"
     text = io.StringIO()

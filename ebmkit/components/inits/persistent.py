@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge
 
+from ebmkit.components.inits.fresh import check_fresh
 from ebmkit.components.inits.noise import NoiseStart
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init
@@ -37,8 +38,7 @@ class Persistent(Init):
     start: Init = NoiseStart()
 
     def __post_init__(self) -> None:
-        if self.start.capacity() is not None:
-            raise ValueError("'start' itself keeps chains: give an init that does not, such as 'noise' or 'data'")
+        check_fresh("start", self.start)
 
     def capacity(self) -> int:
         return self.chains

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Le
 
+from ebmkit.components.inits.fresh import check_fresh
 from ebmkit.components.inits.noise import NoiseStart
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init
@@ -41,8 +42,7 @@ class Replay(Init):
     restart: Init = NoiseStart()
 
     def __post_init__(self) -> None:
-        if self.restart.capacity() is not None:
-            raise ValueError("'restart' itself keeps chains: give an init that does not, such as 'noise' or 'data'")
+        check_fresh("restart", self.restart)
 
     def capacity(self) -> int:
         return self.size
