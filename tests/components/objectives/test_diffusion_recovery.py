@@ -179,7 +179,7 @@ def test_its_chains_are_not_the_models_samples():
         "train": {"steps": 1},
         "evaluate": ["sliced_wasserstein"],
     }
-    assert load_spec(spec).chain_sampler.component_name == "mala"
+    assert load_spec(spec).chain_sampler.component_name == "mixed_mala"
     assert load_spec({**spec, "sampler": "langevin"}).chain_sampler.component_name == "langevin"
 
 
