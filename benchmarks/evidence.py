@@ -192,17 +192,27 @@ HEADS = (
     "Scores against the truth, level by level",
     "The gallery",
     "Fresh seeds",
+    "Default parameters on other data",  # by own_data.py
 )
 
 # The page -------------------------------------------------------------------------------------------------------------
 
 
 def kept(before: str, after: str) -> str:
-    """The page after a call, with the sections before it of which nothing is known now."""
+    """The page after a call, with the sections and the rows before it of which nothing is known now."""
     old, new = ({part.split("\n")[0]: part for part in text.split("\n## ")} for text in (before, after))
     order = [*new, *(head for head in old if head not in new)]
     order.sort(key=lambda head: HEADS.index(head) if head in HEADS else -1)
-    return "\n## ".join((new.get(head) or old[head]).strip("\n") + "\n" for head in order)
+    return "\n## ".join(merged(old.get(head, ""), new.get(head, "")).strip("\n") + "\n" for head in order)
+
+
+def merged(old: str, new: str) -> str:
+    """A section with the rows of its old table that the new one lacks, if both have one with the same head."""
+    tables = [[line for line in text.split("\n") if line.startswith("|")] for text in (old, new)]
+    if not new or not all(tables) or tables[0][0] != tables[1][0]:
+        return new or old
+    rows = {line.split("|")[1]: line for table in tables for line in table[2:]}
+    return new.replace("\n".join(tables[1]), "\n".join([*tables[1][:2], *(rows[name] for name in sorted(rows))]))
 
 
 def page(rows: list[Row]) -> str:

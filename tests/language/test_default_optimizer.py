@@ -33,6 +33,11 @@ def test_networks_of_scores_have_the_same_and_those_of_images_a_smaller_one():
     assert rates(data="digits", model="conv", objective="mle") == [0.001]
 
 
+def test_objectives_that_see_the_energy_at_the_data_only_have_smaller_ones():
+    assert rates(objective="score_matching") == [pytest.approx(0.001)]
+    assert rates(objective="conditional_nce") == [pytest.approx(0.003)]
+
+
 def test_an_optimizer_that_is_written_keeps_its_own_default():
     assert rates(train={"steps": 10, "optimizer": "adam"}) == [0.001]
     assert rates(train=[{"steps": 5, "optimizer": {"use": "adam", "lr": 0.5}}, {"steps": 5}]) == [
@@ -43,6 +48,6 @@ def test_an_optimizer_that_is_written_keeps_its_own_default():
 
 def test_the_resolved_spec_says_where_it_comes_from_and_gives_the_same_plan():
     plan = load_spec(SPEC)
-    assert plan.origins["train", "optimizer", "lr"] == "for model 'mlp'"
+    assert plan.origins["train", "optimizer", "lr"] == "for model 'mlp' and objective 'nce'"
     assert plan.resolved["train"]["optimizer"]["lr"] == 0.003
     assert load_spec(plan.resolved).hash == plan.hash

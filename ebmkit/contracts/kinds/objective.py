@@ -48,7 +48,7 @@ class Objective(Component, ABC):
     #: tests all that claim it.
     consistent: ClassVar[bool] = False
     #: Whether it sees the slope of the energy near the data only, and so not the weights of separated modes. By default
-    #: its samples are drawn by chains of local steps.
+    #: its samples are drawn by chains of local steps, and its learning rate is smaller.
     local: ClassVar[bool] = False
 
     def traits(self) -> ObjectiveTraits:
