@@ -174,7 +174,6 @@ def test_an_objective_of_a_plugin_is_judged_from_noise_too(tmp_path):
         ({"objective": mle(init="noise")}, "but the objective keeps none"),
         ({"objective": replay(rejuvenation=1.0)}, "but the objective keeps none"),
         ({"objective": mle(init="training")}, "so it cannot start them"),
-        ({"objective": replay(restart="training")}, "so it cannot start them"),
         (
             {"objective": replay(size=300), "sampler": "langevin", "chains": {"count": 400}},
             "which are 300, but 'chains' needs 400",
