@@ -39,7 +39,7 @@ class Train:
     Parameters:
         steps: number of optimizer steps.
         batch_size: number of data points per step.
-        optimizer: the optimizer; by default `adam` with a learning rate that suits the model.
+        optimizer: the optimizer; by default `adam` with a learning rate that suits model and objective.
         warmup: number of steps over which the learning rate rises linearly from zero.
         decay: shape of the decay of the learning rate after the warm-up.
         final_lr: fraction of the learning rate that remains at the last step; 1 keeps the rate constant.

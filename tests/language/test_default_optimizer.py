@@ -2,6 +2,7 @@
 
 import pytest
 
+from ebmkit.errors import Mistakes
 from ebmkit.language.load import load_spec
 
 SPEC = {"ebmkit": 1, "data": "two_moons", "model": "mlp", "objective": "nce", "train": {"steps": 10}}
@@ -51,3 +52,30 @@ def test_the_resolved_spec_says_where_it_comes_from_and_gives_the_same_plan():
     assert plan.origins["train", "optimizer", "lr"] == "for model 'mlp' and objective 'nce'"
     assert plan.resolved["train"]["optimizer"]["lr"] == 0.003
     assert load_spec(plan.resolved).hash == plan.hash
+
+
+PLUGIN = '''
+from ebmkit.api import Model, component
+
+@component("mine")
+class Mine(Model):
+    """E(x) = |x|^2 w."""
+
+    learning_rate = {rate}
+
+    def build(self, event):
+        raise AssertionError
+'''
+
+
+@pytest.mark.parametrize("rate", ["0.0", "-1e-3", "float('nan')", "float('inf')", "'fast'", "None"])
+def test_a_learning_rate_that_no_optimizer_can_have_is_reported_at_the_model(tmp_path, rate):
+    (tmp_path / "own.py").write_text(PLUGIN.format(rate=rate))
+    with pytest.raises(Mistakes, match=r"'learning_rate' is .*, but it must be a finite number above 0"):
+        load_spec({**SPEC, "model": "own.mine"}, plugins=[str(tmp_path / "own.py")])
+
+
+def test_the_learning_rate_of_a_plugins_model_is_used(tmp_path):
+    (tmp_path / "own.py").write_text(PLUGIN.format(rate="0.02"))
+    plan = load_spec({**SPEC, "model": "own.mine"}, plugins=[str(tmp_path / "own.py")])
+    assert plan.spec.train.optimizer.lr == 0.02

@@ -53,6 +53,7 @@ _TRAITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "classes": (_instance(int, type(None)), "a number or None"),
     "schedule": (_instance(Schedule, type(None)), "a noise schedule or None"),
     "evaluations": (_amount, "a finite number that is not negative"),
+    "learning_rate": (lambda value: _amount(value) and value > 0, "a finite number above 0"),
     "sampler": (_instance(Sampler, type(None)), "a sampler or None"),
 }
 _PLAIN = (_instance(bool, int, float, str), "a number, a truth value or text")

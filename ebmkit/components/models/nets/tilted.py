@@ -32,4 +32,4 @@ class TiltedEnergy(nn.Module):
 
     def _away(self, x: Tensor) -> Tensor:
         """The distance of every state from the noisy copy of its chain."""
-        return (x.view(-1, *self.noisy.shape) - self.noisy).view_as(x)
+        return (x.reshape(-1, *self.noisy.shape) - self.noisy).view_as(x)
