@@ -70,7 +70,7 @@ def by_hand(plan: Plan) -> Iterator[dict[str, list[torch.Tensor]]]:
     """The bare loop. Hands out the weights and their running mean behind each step."""
     parts, streams, section = build(plan), Streams(plan.spec.seed, torch.device("cpu")), plan.spec.stages[0]
     model, data, size, steps = parts.model, parts.train, section.batch_size, section.steps
-    optimizer, loss_of = parts.optimizers[0], plan.spec.objective.loss
+    optimizer, loss_of = parts.working[0].optimizer, plan.spec.objective.loss
     live, mean = list(model.parameters()), [p.detach().clone() for p in model.parameters()]
     context = SimpleNamespace(rng=streams.generator("objective"), extras=parts.extras)
     weights = {"model": live, "mean": mean}

@@ -253,8 +253,9 @@ def density(rows: list[Row]) -> Iterator[str]:
         "KL(data || model) in nats by quadrature, against the density that the points are drawn from. `claimed` is "
         "what its spec says of two moons. A run is finished when every number in it was finite. Objectives have their "
         "default parameters, but for two that would be the same as another: with them `adaptive_bregman` is "
-        "`adaptive_nce`, and `sliced_score_matching` is `hutchinson_score_matching`. The specs differ in steps, batch "
-        "and learning rate. `jem`, `closed_form_score_matching` and `explicit_score_matching` want more than points "
+        "`adaptive_nce`, and `sliced_score_matching` is `hutchinson_score_matching`; `denoising_score_matching` and "
+        "`conditional_nce` have noise that suits these toys. The specs differ in steps, batch and learning "
+        "rate. `jem`, `closed_form_score_matching` and `explicit_score_matching` want more than points "
         "and are not here. To see one: `ebmkit run specs/gallery/density-nce.yaml --set data=eight_gaussians --set "
         "seed=3`."
     )

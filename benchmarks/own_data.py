@@ -1,12 +1,12 @@
 """Default parameters on data of other scales and shapes: every objective, several seeds.
 
     .venv/bin/python benchmarks/own_data.py [--sets WORD ...] [--objectives NAME ...] [--seeds N] [--steps N]
-        [--workers N] [--page]
+        [--workers N] [--known] [--page]
 
 Each run reads a file, as a user's does, and has default parameters but for the number of steps. The distance is the
 sliced Wasserstein distance of the samples to held-out points, in multiples of its floor, that of training points. What
-is known is in .cache/own_data.jsonl: a second call continues from there. The table is printed at the end; `--page` also
-writes it to docs/evidence.md, as its last section.
+is known is in .cache/own_data.jsonl: a second call continues from there, and `--known` runs nothing. The table is
+printed at the end; `--page` also writes it to docs/evidence.md, as its last section.
 """
 
 from __future__ import annotations
@@ -205,6 +205,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--known", action="store_true", help="only what is known")
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     sets, everything = chosen(options.sets, list(SETS)), [*ENERGIES, *SCORES]
@@ -218,7 +219,7 @@ def main() -> None:
     rows = known()
     KNOWN.parent.mkdir(exist_ok=True)
     with ProcessPoolExecutor(options.workers) as pool, KNOWN.open("a") as file:
-        running = [pool.submit(trial, *one) for one in wanted if one not in rows]
+        running = [pool.submit(trial, *one) for one in wanted if one not in rows and not options.known]
         for number, future in enumerate(as_completed(running), 1):
             row = future.result()
             rows[key(row)] = row
@@ -232,7 +233,7 @@ def main() -> None:
     print(text)
     if options.page:
         others = PAGE.read_text().partition(HEAD)[0].rstrip("\n")
-        PAGE.write_text(f"{others}\n\n{section(text, options.steps, options.seeds)}")
+        PAGE.write_text(f"{others}\n\n{section(text, options.steps)}")
 
 
 def ratio(row: dict[str, Any]) -> str:
@@ -252,8 +253,12 @@ def verdict(row: dict[str, Any]) -> str:
 
 
 def table(rows: list[dict[str, Any]], sets: list[str], objectives: list[str]) -> str:
-    """Medians over seeds of the distance in multiples of the floor; `!` where every run said that it does not match."""
-    lines = [f"| data | {' | '.join(objectives)} |", f"|---|{'---:|' * len(objectives)}"]
+    """Medians over seeds of the distance in multiples of the floor; `!` where every run said that it does not match.
+
+    The head has the number of seeds with which every data set was run.
+    """
+    heads = [f"{objective} ({seeds_of(objective, rows, sets)})" for objective in objectives]
+    lines = [f"| data | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
     for name in sets:
         cells = []
         for objective in objectives:
@@ -269,13 +274,18 @@ def table(rows: list[dict[str, Any]], sets: list[str], objectives: list[str]) ->
     return "\n".join(lines)
 
 
-def section(text: str, steps: int, seeds: int) -> str:
-    over = f"medians over {seeds} seeds" if seeds > 1 else "seed 0"
+def seeds_of(objective: str, rows: list[dict[str, Any]], sets: list[str]) -> int:
+    mine = [row["set"] for row in rows if row["objective"] == objective]
+    return min(mine.count(name) for name in sets)
+
+
+def section(text: str, steps: int) -> str:
     return (
         f"{HEAD}\n\n"
         f"Made by `python benchmarks/own_data.py --page` from points in a file: {steps:,} steps, everything else by "
-        f"default; {over} of the sliced Wasserstein distance of 2,000 samples to held-out points, in multiples of "
-        "that of training points. `!`: every run says itself that its samples do not match the data.\n\n" + text + "\n"
+        "default; medians over seeds, whose number is in brackets, of the sliced Wasserstein distance of 2,000 samples "
+        "to held-out points, in multiples of that of training points. `!`: every run says itself that its samples do "
+        "not match the data.\n\n" + text + "\n"
     )
 
 

@@ -15,7 +15,9 @@ from types import ModuleType as _ModuleType
 from annotated_types import Ge as Ge, Gt as Gt, Interval as Interval, Le as Le, Len as Len, Lt as Lt, MinLen as MinLen
 
 from ebmkit.contracts.abilities import (
+    Blocks as Blocks,
     Conditionals as Conditionals,
+    Hidden as Hidden,
     Logits as Logits,
     LogZ as LogZ,
     Modes as Modes,

@@ -9,10 +9,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.compiled import BLOCK, NOISE, CompiledEnergy, Splits
-from ebmkit.chains.energy import Energy, frozen
+from ebmkit.chains.energy import frozen
+from ebmkit.chains.joint import ChainSpace
 from ebmkit.chains.warmup import WarmUp
 from ebmkit.contracts.built import WrongBuild
+from ebmkit.contracts.energy import Energy
 from ebmkit.contracts.kinds import Sampler, State, StepInfo
+from ebmkit.contracts.modules.starts import Starts
 
 
 class Chain(NamedTuple):
@@ -26,6 +29,8 @@ class Chain(NamedTuple):
     divergences: list[Tensor]
     #: The sum over the initial states, which may be overwritten while the chains run.
     start: Tensor
+    #: The final hidden units, if the chains moved them.
+    hidden: Tensor | None = None
 
 
 def run_chain(
@@ -38,19 +43,22 @@ def run_chain(
     on_step: Callable[[], None] | None = None,
     project: Callable[[Any, Generator], Any] | None = None,
     warmup: int = 0,
+    starts: Starts | None = None,
 ) -> Chain:
     """Run `sampler.steps` steps from `x`, without host synchronisation and without gradients of parameters.
 
     `on_step` is called after every step; it may raise to stop the chain. `project` maps a state to one whose known
     parts are set; it is applied before the first step and after each step. The first `warmup` of the steps tune the
-    sampler.
+    sampler. `starts`, if `x` was drawn from some, have the hidden units of the chains that are continued.
     """
     seen: list[dict[str, Tensor]] = []
     energies: list[Tensor] = []
     divergences: list[Tensor] = []
     info, start = StepInfo(), x.detach().sum()
-    with frozen(module) as energy:
-        state = sampler.init(energy, x.detach(), rng)
+    with frozen(module) as of_module:
+        space = ChainSpace(sampler, of_module, x.detach(), rng, starts)
+        energy = space.energy
+        state = sampler.init(energy, space.start, rng)
         if project:
             state = project(state, rng)
         tuning = WarmUp(sampler, state, warmup) if warmup else None
@@ -64,7 +72,8 @@ def run_chain(
                 seen.extend(map(means, infos))
     names = seen[0] if seen else {}
     found = {name: torch.stack([step[name] for step in seen]) for name in names}
-    return Chain(state.x.detach(), info, found, energies, divergences, start)
+    ends = state.x.detach()
+    return Chain(space.visible(ends), info, found, energies, divergences, start, space.hidden(ends))
 
 
 def iterate_chain(

@@ -9,6 +9,7 @@ from torch import Generator, Tensor, nn
 
 from ebmkit.chains.chain import Chain, run_chain
 from ebmkit.contracts.kinds import Sampler
+from ebmkit.contracts.modules.starts import Starts
 
 
 class StepContext:
@@ -38,12 +39,19 @@ class StepContext:
         #: Entered while chains run.
         self._in_chain = in_chain
 
-    def chain(self, sampler: Sampler, model: nn.Module, x: Tensor, *, traced: bool = False) -> Tensor:
+    def chain(
+        self, sampler: Sampler, model: nn.Module, x: Tensor, *, starts: Starts | None = None, traced: bool = False
+    ) -> Tensor:
         """The final states of chains started at `x`. No gradient flows through them.
 
+        If `x` was drawn from `starts`, these keep the final states, and the hidden units of a model that has some.
         Logged values such as v are those of the last step, or the mean over all steps if `traced`.
         """
         with self._in_chain():
-            ended = run_chain(sampler, model, x, self.rng, traces=traced, on_step=self._on_step)
+            ended = run_chain(sampler, model, x, self.rng, traces=traced, on_step=self._on_step, starts=starts)
         self.chains.append((sampler, ended))
+        if starts is not None:
+            if ended.hidden is not None:
+                starts.keep_hidden(ended.hidden)
+            starts.keep(ended.x)
         return ended.x

@@ -9,11 +9,13 @@ import torch
 from torch import Generator, Tensor
 
 from ebmkit.chains.energy import Energy
+from ebmkit.chains.joint import ChainSpace
 from ebmkit.chains.leaves import Leaves, Unsaveable, paths, put_together, take_apart
 from ebmkit.chains.unseen import Unseen
 from ebmkit.chains.warmup import WarmUp
 from ebmkit.contracts.draws import Draws
 from ebmkit.contracts.kinds import Sampler, StepInfo
+from ebmkit.contracts.modules.starts import Starts
 
 #: Rates of the steps to a draw, which are averaged.
 RATES = ("acceptance", "divergence")
@@ -83,9 +85,21 @@ class LongChains:
     draws = LongChains(sampler, energy, x, rng, Length(draws=100), Memory()).run()
     """
 
-    def __init__(self, sampler: Sampler, energy: Energy, x: Tensor, rng: Generator, length: Length, sink: Sink) -> None:
-        self.sampler, self.energy, self.rng, self.length, self.sink = sampler, energy, rng, length, sink
-        self.state: Any = sampler.init(energy, x.detach(), rng)
+    def __init__(
+        self,
+        sampler: Sampler,
+        energy: Energy,
+        x: Tensor,
+        rng: Generator,
+        length: Length,
+        sink: Sink,
+        starts: Starts | None = None,
+    ) -> None:
+        """`starts`, if `x` was drawn from some, have the hidden units of the chains that are continued."""
+        self.sampler, self.rng, self.length, self.sink = sampler, rng, length, sink
+        self._space = ChainSpace(sampler, energy, x.detach(), rng, starts)
+        self.energy = self._space.energy
+        self.state: Any = sampler.init(self.energy, self._space.start, rng)
         #: Steps done, and draws kept, of each chain.
         self.steps, self.kept = 0, 0
         self.count = len(x)
@@ -95,7 +109,7 @@ class LongChains:
         self._rates: dict[str, list[Tensor]] = {name: [] for name in RATES}
         self._unseen = Unseen(x)
         self._reports_energy = False
-        self._evaluations_before = energy.evaluations
+        self._evaluations_before = self.energy.evaluations
         self._paths = paths(self._tree())
 
     @property
@@ -154,7 +168,7 @@ class LongChains:
             if (rate := getattr(info, name)) is not None:
                 self._rates[name].append(rate)
         if (self.steps - self.length.discarded) % self.length.thin == 0:
-            self.sink.add("x", self.state.x.detach())
+            self.sink.add("x", self._space.visible(self.state.x.detach()))
             self.kept += 1
             for name, rates in self._rates.items():
                 if rates:

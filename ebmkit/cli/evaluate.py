@@ -56,7 +56,8 @@ def command(run: Path, metrics: tuple[str, ...], seed: int | None, as_json: bool
         if plan.spec.chains and seed is None:  # long chains are not run again
             give_final_samples(view, run, read_summary(run))
         least = plan.spec.samples if view.can_sample else 0
-        measured = Evaluation(view).measure(plan.spec.evaluate, at_least=least)
+        evaluation = Evaluation(view, lambda doubt: echo(f"warning: {doubt}", err=True))
+        measured = evaluation.measure(plan.spec.evaluate, at_least=least)
     if as_json:
         failed = [failure.plain() for failure in measured.failed]
         found = {"results": measured.results, "failed": failed, "sampling": chain_words(plan.spec)}

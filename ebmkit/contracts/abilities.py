@@ -32,9 +32,13 @@ class AbilityInfo(NamedTuple):
     heated: Heated | None
     #: Whether the energy itself provides it, at any temperature.
     by_energy: bool
+    #: Whether it takes joint states of visible and hidden units, if a model has both; others take visible ones.
+    joint: bool = False
 
 
-def ability(name: str, *, heated: Heated | None = None, by_energy: bool = False) -> Callable[[P], P]:
+def ability(
+    name: str, *, heated: Heated | None = None, by_energy: bool = False, joint: bool = False
+) -> Callable[[P], P]:
     """Declare a protocol as the ability `name`. Without `heated` it is not defined at temperatures other than 1."""
 
     def declare(protocol: P) -> P:
@@ -45,7 +49,7 @@ def ability(name: str, *, heated: Heated | None = None, by_energy: bool = False)
         if name in globals().get("ABILITIES", {}):
             raise TypeError(f"{protocol.__qualname__}: ebmkit has an ability '{name}' already; choose another name")
         members = tuple(dict.fromkeys(member for base in reversed(protocol.__mro__) for member in _members(base)))
-        protocol.ability_info = AbilityInfo(name, members, heated, by_energy)
+        protocol.ability_info = AbilityInfo(name, members, heated, by_energy, joint)
         return protocol
 
     return declare
@@ -151,20 +155,127 @@ class HeatedConditionals:
         """`(B, K)`."""
         return self.cold.log_odds(x, sites) / self.temperature.unsqueeze(1)
 
-    def blocks(self) -> list[Tensor]:
-        """As at T = 1, since independence does not depend on the temperature."""
-        return self.cold.blocks()
-
 
 @ability("conditionals", heated=HeatedConditionals)
 class Conditionals(Protocol):
-    """Units with two values, each of which can be sampled given all others."""
+    """Units with two values, each of which has a known distribution given all others."""
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
         """The log odds `(B, K)` of the higher value of the units `sites (K,)`, given all others."""
 
+
+class HeatedBlocks:
+    """Blocks of `exp(-E/T)`: every draw is made at the temperature of its chain."""
+
+    def __init__(self, cold: Blocks, temperature: Tensor) -> None:
+        self.cold = cold
+        self.temperature = temperature.unsqueeze(1)
+
     def blocks(self) -> list[Tensor]:
-        """Sets of units that are independent given all others; together they contain all units."""
+        """As at T = 1, since independence does not depend on the temperature."""
+        return self.cold.blocks()
+
+    def draw_units(self, units: Tensor, sites: Tensor, temperature: Tensor | float, rng: Generator) -> Tensor:
+        """`(B, K)`."""
+        return self.cold.draw_units(units, sites, temperature * self.temperature, rng)
+
+
+@ability("blocks", heated=HeatedBlocks, joint=True)
+class Blocks(Protocol):
+    """Units of any type, drawn exactly given all others; those of a block do not interact, and are drawn at once.
+
+    A model with hidden units (see `Hidden`) has them among its blocks.
+    """
+
+    def blocks(self) -> list[Tensor]:
+        """The units of each block, in the order in which blocks are drawn; together they are all units, each once."""
+
+    def draw_units(self, units: Tensor, sites: Tensor, temperature: Tensor | float, rng: Generator) -> Tensor:
+        """New values `(B, K)` of the units `sites (K,)`, a block or some of its units, from `exp(-E/T)` given all
+        others. `units (B, U)` are flat states; the temperature is a number or `(B, 1)`."""
+
+
+@ability("hidden")
+class Hidden(Protocol):
+    """Hidden units h next to the visible ones x: `exp(-E(x))` is the sum or integral of `exp(-E(x, h))` over h.
+
+    Data, samples and metrics see x only. A sampler with the trait `joint` moves joint states `(B, U)`: the flat x,
+    followed by h. A temperature then heats `E(x, h)`, whose marginal is not `exp(-E(x)/T)`.
+    """
+
+    #: The number of hidden units.
+    hidden_units: int
+    #: Whether h has to be kept between two chains; not if `draw_hidden` is exact and costs no more than a sweep.
+    keeps_hidden: bool
+
+    def joint_energy(self, units: Tensor) -> Tensor:
+        """`E(x, h)`, `(B,)`, of joint states."""
+
+    def draw_hidden(self, x: Tensor, rng: Generator) -> Tensor:
+        """h `(B, hidden_units)` for chains that start at `x (B, *event)`: drawn given x, or near that."""
+
+
+@ability("patterns")
+class Patterns(Protocol):
+    """States that the energy is made from: the stored patterns of a memory, or an observed image."""
+
+    #: `(P, *event)`.
+    patterns: Tensor
+
+
+@ability("ground_state")
+class GroundState(Protocol):
+    """A state of the lowest energy, which is the most probable one at every temperature."""
+
+    def ground_state(self) -> Tensor:
+        """`(*event)`."""
+
+
+@ability("true_image")
+class TrueImage(Protocol):
+    """A model that restores an image of which the true version is known."""
+
+    #: `(*event)`.
+    true_image: Tensor
+
+
+@ability("parts")
+class Parted(Protocol):
+    """Parts that stages of training train one after the other, by the names of `Model.parts`.
+
+    Only the parameters of a part change while it is trained, so what it sees does not.
+    """
+
+    def part(self, name: str) -> nn.Module:
+        """The module of a part, which is inside this one."""
+
+    def begin_part(self, name: str) -> None:
+        """Start a part before it is trained, from what was trained before; called once for every stage."""
+
+    def seen_by(self, name: str, x: Tensor, rng: Generator) -> Tensor:
+        """The states that a part sees `(B, *its event)`, for data `x (B, *event)`."""
+
+
+@ability("ancestral")
+class Descends(Protocol):
+    """A directed model below an undirected top, whose states are drawn from the top down."""
+
+    def draw_top(self, x: Tensor, rng: Generator) -> Tensor:
+        """A joint state `(B, U)` of the top, where chains that start at `x (B, *event)` begin."""
+
+    def sweep_top(self, units: Tensor, rng: Generator) -> Tensor:
+        """The top after a sweep that leaves its distribution invariant."""
+
+    def descend(self, units: Tensor, rng: Generator) -> Tensor:
+        """x given the top, drawn layer by layer, `(B, *event)`."""
+
+
+@ability("bound")
+class Bounded(Protocol):
+    """A variational lower bound of the log-likelihood."""
+
+    def log_bounds(self, x: Tensor, rng: Generator) -> Tensor:
+        """`(B, K)`: estimates without bias of the bounds of log p(x) by the first 1, ..., K layers."""
 
 
 @ability("statistics")

@@ -9,6 +9,8 @@ from ebmkit.contracts.kinds.sampler import Sampler
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
 
+    from ebmkit.contracts.modules.starts import Starts
+
 
 class Context(Protocol):
     """What an objective receives in addition to model and batch: generator, extras, step, labels, and chain runner."""
@@ -22,8 +24,11 @@ class Context(Protocol):
     @property
     def labels(self) -> Tensor | None: ...  # integers `(B,)`, for objectives with `needs_labels`
 
-    def chain(self, sampler: Sampler, model: nn.Module, x: Tensor, *, traced: bool = False) -> Tensor:
+    def chain(
+        self, sampler: Sampler, model: nn.Module, x: Tensor, *, starts: Starts | None = None, traced: bool = False
+    ) -> Tensor:
         """The final states of chains started at `x`. No gradient flows through them.
 
+        If `x` was drawn from `starts`, these keep the final states, and the hidden units of a model that has some.
         Logged values such as v are those of the last step, or the mean over all steps if `traced`.
         """

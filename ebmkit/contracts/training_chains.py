@@ -8,7 +8,7 @@ from ebmkit.contracts.walk import walk
 from ebmkit.errors.source import Path
 
 
-def training_init(objective: Objective | None) -> tuple[Path, Init] | None:
-    """The init among the parameters of an objective, and its path in the spec; None if there is none."""
-    inside = walk(objective, ("objective",))
+def training_init(objective: Objective | None, at: Path = ("objective",)) -> tuple[Path, Init] | None:
+    """The init among the parameters of the objective `at` a path, and its path in the spec; None if there is none."""
+    inside = walk(objective, at)
     return next(((path, component) for path, component in inside if isinstance(component, Init)), None)

@@ -49,6 +49,8 @@ class ModelTraits(NamedTuple):
     own_units: bool = False
     #: The learning rate of Adam if the spec has no optimizer.
     learning_rate: float = 1e-3
+    #: Whether it is trained part by part only; a single stage of training then stands for one of each part.
+    by_parts: bool = False
 
     @property
     def conditioning(self) -> Conditioning:
@@ -76,6 +78,10 @@ class SamplerTraits(NamedTuple):
     by_unit: bool = False
     #: Whether steps have many sizes, large and small. No acceptance rate is then too low or too high.
     step_sizes_vary: bool = False
+    #: Whether its chains move visible and hidden units together, if the model has hidden ones.
+    joint: bool = False
+    #: Whether it searches for a state of low energy instead of sampling exp(-E/T).
+    searches: bool = False
 
 
 class ObjectiveTraits(NamedTuple):
@@ -99,6 +105,8 @@ class ObjectiveTraits(NamedTuple):
     blind_loss: float = inf
     #: Whether it sees the slope of the energy near the data only, and so not the weights of separated modes.
     local: bool = False
+    #: The factor of the model's default learning rate.
+    rate_factor: float = 1.0
 
 
 class NoiseTraits(NamedTuple):

@@ -96,5 +96,8 @@ class View(Protocol):
     def generator(self, path: str, device: torch.device | None = None) -> Generator:
         """A new generator at the start of the random stream `path` of this run."""
 
+    def warn(self, doubt: str) -> None:
+        """State a reason to doubt what a metric measured: a warning of the run, which the report repeats."""
+
     def trained(self, spec: str) -> Trained:
         """The network of a packaged spec, from the cache or trained now."""

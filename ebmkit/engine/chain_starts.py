@@ -17,13 +17,14 @@ class ChainStarts:
 
     def __init__(self, evaluated: Evaluated) -> None:
         self.evaluated, self.parts, self.plan = evaluated, evaluated.parts, evaluated.plan
-        self._starts = copy.deepcopy(self.parts.starts.follow(self.parts.extras))
+        #: The copy, which also knows the hidden units of the chains drawn last.
+        self.source = copy.deepcopy(self.parts.starts.follow(self.parts.extras))
         #: The number of chains per block.
-        self.rows = min(evaluated.rows, self._starts.capacity or evaluated.rows)
+        self.rows = min(evaluated.rows, self.source.capacity or evaluated.rows)
 
     def draw(self, n: int, rng: Generator) -> Tensor:
         """`n` starts, at most `rows`."""
-        return self._starts.draw(self._like(n, rng), rng)
+        return self.source.draw(self._like(n, rng), rng)
 
     def draw_finite(self, n: int, rng: Generator) -> Tensor:
         """`n` starts, at most `rows`. Raises `Diverged` if the energy is not finite at one of them."""

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ebmkit.chains.chain import iterate_chain
 from ebmkit.chains.energy import frozen
+from ebmkit.chains.joint import ChainSpace
 from ebmkit.contracts.files import as_written
 from ebmkit.engine.build import build
 from ebmkit.engine.run_view import RunView, assemble
@@ -67,6 +68,7 @@ def dry_run(plan: Plan) -> DryRun:
     state = TrainingState(plan, parts, view.streams, view.history)
     seconds = []
     for state.stage in range(len(spec.stages)):
+        state.begin_stage()
         stage = Stage(view, state)
         few = _few(view)
         first = _step(stage, few)
@@ -98,7 +100,8 @@ def _sample(view: RunView) -> None:
         starts = view.scaled.starts(min(CHAINS, plan.spec.samples))[: _few(view)]
         rng = view.streams.generator("rehearsal")
         with frozen(view.evaluated.with_labels(_labels(view, len(starts)))) as energy:
-            for _ in iterate_chain(sampler, energy, sampler.init(energy, starts, rng), rng, 1):
+            space = ChainSpace(sampler, energy, starts, rng)
+            for _ in iterate_chain(sampler, space.energy, sampler.init(space.energy, space.start, rng), rng, 1):
                 pass
 
 

@@ -69,7 +69,7 @@ class Evaluation:
                 results |= self._measure(metric)
             except (EbmkitError, Mistakes) as error:
                 who = label_at(view.plan, ("evaluate", self._position(metric)))
-                failed.append(Failure(who, _announced(metric), first_of(error)))
+                failed.append(Failure(who, self._announced(metric), first_of(error)))
         view.results = results
         return Measured(results, failed)
 
@@ -87,10 +87,12 @@ class Evaluation:
         path = f"evaluate/{metric.component_name}/{twins}/{view.step}"
         most, when = max(plan.spec.samples, metric.traits().samples), view.moment
         site = ErrorSite(plan, ("evaluate", index), lambda: when)
+        view.on_warning = lambda doubt: self.warn(f"{who}{when}: {doubt}")
         with site, view.drawing_from(path), view.at_most(most):
             values = {name: float(value) for name, value in self._numbers(metric).items()}
-            if set(values) != set(metric.results()):
-                raise ValueError(f"it measured {', '.join(values)}, but announces {', '.join(metric.results())}")
+            announced = metric.results_in(plan.question)
+            if set(values) != set(announced):
+                raise ValueError(f"it measured {', '.join(values)}, but announces {', '.join(announced)}")
         for name, value in values.items():
             if not math.isfinite(value):
                 raise Diverged(f"{who}: {name} is {value}{when}", plan.place(("evaluate", index)))
@@ -106,10 +108,9 @@ class Evaluation:
     def _position(self, metric: Metric) -> int:
         return next(position for position, other in enumerate(self.metrics) if other is metric)
 
-
-def _announced(metric: Metric) -> tuple[str, ...]:
-    """The names of the values of a metric that failed; none if what failed is to say them."""
-    try:
-        return tuple(metric.results())
-    except Exception:
-        return ()
+    def _announced(self, metric: Metric) -> tuple[str, ...]:
+        """The names of the values of a metric that failed; none if what failed is to say them."""
+        try:
+            return tuple(metric.results_in(self.view.plan.question))
+        except Exception:
+            return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,13 @@ def train(
     hooks: Hooks,
     signals: Signals,
     limit: Limit,
+    *,
+    begun: Callable[[int], None],
 ) -> None:
-    """Minimise the objective: step, check finite, record, evaluate, checkpoint, stop."""
+    """Minimise the objective: step, check finite, record, evaluate, checkpoint, stop. `begun` is called with the
+    number of each stage."""
+    state.begin_stage()
+    begun(state.stage)
     mean, stage = view.parts.mean, Stage(view, state)
     look = partial(_look, view, state, evaluation, checkpointer, signals)
     look(stage)  # the run may have been interrupted during an evaluation
@@ -45,7 +51,9 @@ def train(
             limit.raise_if_reached()
         if state.stage + 1 == len(view.plan.spec.stages):
             return
-        state.stage, state.stage_began = state.stage + 1, state.step
+        state.next_stage()
+        state.begin_stage()
+        begun(state.stage)
         stage = Stage(view, state)
 
 

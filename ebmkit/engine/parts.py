@@ -11,6 +11,7 @@ from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.ema import RunningMean
+from ebmkit.engine.working import Working
 from ebmkit.maths.units import Units
 
 
@@ -28,9 +29,10 @@ class Parts:
     #: Integers, one per point, for labelled data.
     train_labels: Tensor | None = None
     test_labels: Tensor | None = None
+    #: The auxiliary modules of the objective of the spec, for the whole model.
     extras: nn.Module | None = None
-    #: One per stage of training.
-    optimizers: tuple[torch.optim.Optimizer, ...] = ()
+    #: One per stage of training. Those of stages that own their part or their objective are None until these begin.
+    working: list[Working | None] = field(default_factory=list)
     mean: RunningMean | None = None
     #: The root mean square of the weights of the model before training.
     initial_scale: float = 0.0

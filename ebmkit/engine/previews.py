@@ -50,10 +50,12 @@ def plan_previews(plan: Plan, points: int) -> Previews:
 
 def training_cost(plan: Plan, points: int) -> float:
     """Evaluations of the model in training, at least: one is of the energy and its gradient in x, at one state."""
-    objective = plan.spec.objective
-    assert objective is not None  # checked by resolve
-    rows = sum(stage.steps * min(stage.batch_size, points) for stage in plan.spec.stages)
-    return rows * objective.traits().evaluations
+    cost = 0.0
+    for index, stage in enumerate(plan.spec.stages):
+        objective = plan.spec.objective_of(index)
+        assert objective is not None  # checked by resolve
+        cost += stage.steps * min(stage.batch_size, points) * objective.traits().evaluations
+    return cost
 
 
 def preview_cost(plan: Plan, count: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,15 +52,14 @@ class RunView:
         self._drawing = SampleDrawing(self.evaluated, streams)
         #: The generator for the current evaluation. By default a stream that continues from step to step.
         self.rng = streams.ongoing("view")
-        #: The results of the last evaluation.
-        self.results: dict[str, float] = {}
+        self.results: dict[str, float] = {}  # of the last evaluation
         self.judgement: Judgement | None = None  # on the last samples
         #: For the chains that drew the last samples; see `Drawn`.
         self.traces: dict[str, Tensor] = {}
         self.draws: Draws | None = None
         self.sample_labels: Tensor | None = None
-        #: A condition on the samples, if the caller sets one.
-        self.condition: Condition | None = None
+        self.on_warning: Callable[[str], None] = lambda doubt: None  # receives the doubts of metrics
+        self.condition: Condition | None = None  # on the samples, if the caller sets one
         #: Why there are no samples, or not even usable weights; see `refuse_samples` and `refuse_weights`.
         self.no_samples: EbmkitError | None = None
         self._no_weights: EbmkitError | None = None
@@ -141,7 +140,8 @@ class RunView:
             return self
         parts = dataclasses.replace(self.parts, units=Units(), raw_train=None, raw_test=None)
         inside = RunView(self.plan, parts, self.streams, self.history, self.folder)
-        inside.rng, inside.no_samples, inside._no_weights = self.rng, self.no_samples, self._no_weights
+        inside.rng, inside.on_warning = self.rng, self.on_warning
+        inside.no_samples, inside._no_weights = self.no_samples, self._no_weights
         return inside
 
     @property
@@ -177,6 +177,10 @@ class RunView:
     def labels(self, split: Split) -> Tensor | None:
         """The labels of these points, one integer per point, or None for unlabelled data."""
         return self.parts.points(split, self.condition)[1]
+
+    def warn(self, doubt: str) -> None:
+        """A warning of the run, for a metric whose numbers are doubtful."""
+        self.on_warning(doubt)
 
     def energy(self, x: Tensor, level: float | None = None) -> Tensor:
         """Energies `(B,)` of states in the units of the data, without a graph; see `Evaluated.energy`."""

@@ -142,6 +142,7 @@ class SampleDrawing:
                 on_step=self._count,
                 project=project,
                 warmup=self.plan.spec.tuning_steps,
+                starts=starts.source,
             )
             x = units.out_of(chain.x)
             blocks.append(condition.with_known(x, first) if condition else x)
@@ -164,7 +165,7 @@ class SampleDrawing:
         if not self.parts.units.are_those_of_the_data:
             sink = DataUnitsSink(sink, self.parts.units)
         with frozen(self.evaluated.with_labels(labels)) as energy:
-            long = LongChains(sampler, energy, start, rng, length, sink)
+            long = LongChains(sampler, energy, start, rng, length, sink, starts.source)
             if on_disk:
                 on_disk.begin(long, step)
             self.steps_done = long.steps

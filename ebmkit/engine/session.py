@@ -11,7 +11,7 @@ from typing import TypeAlias
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from ebmkit.engine.build import build, unsound
+from ebmkit.engine.build import build
 from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
 from ebmkit.engine.folder import checkpoint
@@ -36,6 +36,7 @@ from ebmkit.engine.telling.reasons import reasons
 from ebmkit.engine.telling.run_log import RunLog
 from ebmkit.engine.telling.verdict_words import verdict_entry
 from ebmkit.engine.training_state import TrainingState
+from ebmkit.engine.working import unsound
 from ebmkit.errors.base import EbmkitError, Mistakes, first_of
 from ebmkit.errors.describe import describe_error
 from ebmkit.errors.running import ComponentFailed, Drifted, StorageFailed
@@ -151,8 +152,7 @@ class Session:
         self.state = TrainingState(plan, parts, self.streams, self.history)
         if saved:
             self.state.restore(saved)
-            for step, values in self.history.records:
-                self.health.look(step, values)
+            self.health.restore(self.state.stage, self.state.stage_began, self.history.records)
         record.step = self.state.step
         self.evaluation = Evaluation(self.view, self.run_log.warn)
         self.hooks = Hooks(plan, self.run_log.warn)
@@ -220,7 +220,8 @@ class Session:
             self.hooks.run_started(view=self.view, folder=self.record.folder)
         if self.plan.spec.stages:
             self.run_log.train(self.history, self.state.step)
-            train(self.view, self.state, self.evaluation, self.checkpointer, self.hooks, self.signals, self.limit)
+            follow = (self.evaluation, self.checkpointer, self.hooks, self.signals, self.limit)
+            train(self.view, self.state, *follow, begun=self.health.begin_stage)
             self.health.conclude()
         # Before the samples are drawn: if they diverge, the weights are saved.
         self.checkpointer.save()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from ebmkit.chains.context import StepContext
 from ebmkit.chains.private_torch import joined, multiply_all, norms, step_of
+from ebmkit.contracts.abilities import Parted
 from ebmkit.contracts.kinds import Init, Loss, Sampler
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.walk import walk
@@ -30,22 +32,25 @@ class Stage:
 
     def __init__(self, view: RunView, state: TrainingState) -> None:
         spec, index = view.plan.spec, state.stage
-        objective, data = spec.objective, view.parts.train
+        objective, data, working = spec.objective_of(index), view.parts.train, state.working
         assert objective is not None  # checked by resolve
         assert data is not None
+        assert working is not None  # it has begun
         self.section = section = spec.stages[index]
         self.state = state
         self._objective, self._parts, self._rng = objective, view.parts, view.streams.ongoing("objective")
-        self.optimizer = optimizer = view.parts.optimizers[index]
-        path = spec.stage_path(index)
-        self.in_objective = ErrorSite(view.plan, ("objective",), self._when)
+        self._working, self.optimizer = working, working.optimizer
+        optimizer = working.optimizer
+        path, self._at = spec.stage_path(index), spec.objective_path(index)
+        self.in_objective = ErrorSite(view.plan, self._at, self._when)
         self.in_optimizer = ErrorSite(view.plan, (*path, "optimizer"), self._when)
         where = "train" if index == 0 else f"train/{index}"
-        labels = view.parts.train_labels if objective.traits().needs_labels or spec.model.traits().labelled else None
+        takes_labels = objective.traits().needs_labels or working.component.traits().labelled
+        labels = view.parts.train_labels if takes_labels else None
         self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device, labels)
         self.rate = LearningRate(optimizer, section, [group["lr"] for group in optimizer.param_groups])
         self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        extras = view.parts.extras
+        extras = working.extras
         self._rivals = _trainable(extras.rival.parameters()) if isinstance(extras, Contest) else []
         theirs = set(map(id, self._rivals))
         self._others = [parameter for parameter in self._parameters if id(parameter) not in theirs]
@@ -54,8 +59,8 @@ class Stage:
         self._paths = {id(component): path for path, component in walk(spec)}
         self._inits = {path for path, component in walk(spec) if isinstance(component, Init)}
         #: Whether a step can be interrupted inside a chain.
-        self.has_chains = any(isinstance(component, Sampler) for _, component in walk(objective, ("objective",)))
-        self._outputs = Outputs(view.parts.model, spec.model, extras, self._paths)
+        self.has_chains = any(isinstance(component, Sampler) for _, component in walk(objective, self._at))
+        self._outputs = Outputs(working.model, working.component, extras, self._paths)
         self._weights = Statistic("a weight", (*path, "optimizer"), Turn.WEIGHT, recorded=False)
         self._names: tuple[str, ...] = ()
         self._statistics: list[Statistic] = []
@@ -79,14 +84,14 @@ class Stage:
         `on_chain_step` is called after every step of a chain and may raise to stop. `points` limits the number of data
         points, for a dry run with a part of the batch.
         """
-        parts = self._parts
+        working = self._working
         with self.in_objective:
             labels, batch = self.labels(step), self.batch(step)
             if points is not None:
                 labels, batch = None if labels is None else labels[:points], batch[:points]
-            context = StepContext(self._rng, parts.extras, step, on_chain_step, labels, self._outputs.paused)
+            context = StepContext(self._rng, working.extras, step, on_chain_step, labels, self._outputs.paused)
             with self._outputs:
-                loss = self._objective.loss(parts.model, batch, context)
+                loss = self._objective.loss(working.model, batch, context)
             self.differentiate(loss)
             norm = self.gradient_norm()
             self.state.history.add(step, *self.numbers(loss, context, norm))  # raises before the weights change
@@ -95,8 +100,12 @@ class Stage:
         return len(batch)
 
     def batch(self, step: int) -> Tensor:
-        """The data points of a step."""
-        return self.batches.at(step - self.state.stage_began)
+        """The data points of a step, as the part that is trained sees them."""
+        batch, part = self.batches.at(step - self.state.stage_began), self._working.part
+        if part is None:
+            return batch
+        with torch.no_grad():
+            return cast("Parted", self._parts.model).seen_by(part, batch, self._rng)
 
     def labels(self, step: int) -> Tensor | None:
         """Their labels, if the objective or the model uses labels."""
@@ -134,14 +143,14 @@ class Stage:
         if names != self._names:  # usually the same at every step
             turns = {"loss": Turn.LOSS, "rival_loss": Turn.LOSS, "gradient_norm": Turn.GRADIENT}
             self._names = names
-            self._statistics = [Statistic(name, ("objective",), turns.get(name, Turn.OBJECTIVE)) for name in names]
+            self._statistics = [Statistic(name, self._at, turns.get(name, Turn.OBJECTIVE)) for name in names]
         values = [loss.value, norm, *loss.metrics.values(), *([loss.rival] if loss.rival is not None else [])]
         statistics = list(self._statistics)
         for statistic, number in self._outputs.numbers():
             statistics.append(statistic)
             values.append(number)
         for sampler, chain in context.chains:
-            path = self._paths.get(id(sampler), ("objective",))
+            path = self._paths.get(id(sampler), self._at)
             for statistic, number in chain_numbers(chain, sampler, path, self._inits):
                 statistics.append(statistic)
                 values.append(number)

@@ -67,7 +67,8 @@ def _read(plan: Plan, folder: Path) -> Trained:
     if summary["status"] != "finished" or summary["unmet"] or summary["hash"] != plan.hash:
         raise StorageFailed(f"{folder}: not a finished run of {plan.spec.name}")
     view = view_of(plan, folder, say=lambda line: None)
-    results = {name: summary["results"].get(name) for metric in plan.spec.evaluate for name in metric.results()}
+    names = [name for metric in plan.spec.evaluate for name in metric.results_in(plan.question)]
+    results = {name: summary["results"].get(name) for name in names}
     if view.step != plan.spec.steps or not all(isinstance(value, float) for value in results.values()):
         raise StorageFailed(f"{folder}: an incomplete run")
     return Trained(view.parts.evaluated.eval().requires_grad_(False), results)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.private_torch import without_compiler
+from ebmkit.contracts.abilities import Parted
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.history import History
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.telling.error_site import label_at
+from ebmkit.engine.telling.error_site import ErrorSite, label_at
+from ebmkit.engine.working import Working, own_stage
 from ebmkit.errors.describe import text_of, type_name
 from ebmkit.errors.running import Diverged, StorageFailed
 from ebmkit.language.plan import Plan
+from ebmkit.language.stages import part_of
+
+#: The group of tensors of the extras that a stage owns.
+OWN = "stage_extras"
 
 
 class TrainingState:
@@ -37,11 +43,55 @@ class TrainingState:
         #: The current stage, and the last step before it.
         self.stage = 0
         self.stage_began = 0
+        #: The number of stages that have begun: a part of the model is started once.
+        self.begun = 0
         #: The last step after which everything due was evaluated.
         self.evaluated = 0
-        self._movable = _movable(parts)
+        self._movable = self._moved()
         self._in_step = False
         self._step_began: tuple[dict[str, Tensor], list[int]] | None = None
+
+    # Stages -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def working(self) -> Working | None:
+        """What the current stage works on; None without training, or before a stage that owns its part has begun."""
+        return self.parts.working[self.stage] if self.parts.working else None
+
+    def begin_stage(self) -> None:
+        """Build what the current stage owns. The first time, its part is started from what was trained before."""
+        part = part_of(self.plan.spec, self.plan.event, self.stage)
+        if self.begun <= self.stage:
+            if part is not None:
+                with ErrorSite(self.plan, ("model",)), torch.no_grad():
+                    cast("Parted", self.parts.model).begin_part(part.name)
+                if self.parts.mean:  # a part learns from the weights below it, not from their mean
+                    self.parts.mean.update(self.step, 0.0)
+            self.begun = self.stage + 1
+        self._build_stage()
+
+    def next_stage(self) -> None:
+        """Go to the next stage."""
+        self.stage, self.stage_began = self.stage + 1, self.step
+
+    def _build_stage(self) -> None:
+        parts = self.parts
+        if parts.train is not None and parts.working and parts.working[self.stage] is None:
+            labels = (parts.train_labels, parts.test_labels)
+            parts.working[self.stage] = own_stage(self.plan, parts.model, self.stage, parts.device, parts.train, labels)
+            self._movable = self._moved()
+
+    def _moved(self) -> list[Tensor]:
+        """Everything that training may change."""
+        modules = self._modules().values()
+        return [tensor for module in modules for tensor in (*module.parameters(), *module.buffers())]
+
+    def _modules(self) -> dict[str, nn.Module]:
+        """The modules that are saved: those of the run, and the extras that the current stage owns."""
+        working, modules = self.working, _modules(self.parts)
+        if working and working.extras is not None and not self.plan.spec.is_shared(self.stage):
+            modules[OWN] = working.extras
+        return modules
 
     # A step is completed or undone ------------------------------------------------------------------------------------
 
@@ -67,20 +117,21 @@ class TrainingState:
         positions, versions = self._step_began
         self.streams.restore(positions)
         # A module may also replace a tensor.
-        replaced = [*map(id, self._movable)] != [*map(id, _movable(self.parts))]
+        replaced = [*map(id, self._movable)] != [*map(id, self._moved())]
         return not replaced and versions == [tensor._version for tensor in self._movable]
 
     # To and from a checkpoint -----------------------------------------------------------------------------------------
 
     def save(self) -> Saved:
         """The content of a checkpoint. Raises `Diverged` if a weight is not finite."""
-        tensors = {name: dict(module.state_dict()) for name, module in _modules(self.parts).items()}
+        tensors = {name: dict(module.state_dict()) for name, module in self._modules().items()}
         optimizer, numbers = self._optimizer()
         for group, named in {**tensors, "optimizer": optimizer}.items():
             self._check_finite(group, named)
         values = {
             "stage": self.stage,
             "stage_began": self.stage_began,
+            "begun": self.begun,
             "evaluated": self.evaluated,
             "history": self.history.state(),
             "optimizer": numbers,
@@ -93,28 +144,34 @@ class TrainingState:
         with fitting(saved):
             self.step, self.evaluated = saved.step, saved.values["evaluated"]
             self.stage, self.stage_began = saved.values["stage"], saved.values["stage_began"]
+            self.begun = saved.values["begun"]
+        if self.begun > self.stage:
+            self._build_stage()
+        with fitting(saved):
+            if OWN in (own := self._modules()):
+                own[OWN].load_state_dict(saved.tensors[OWN])
             self.streams.restore(saved.tensors["random"])
             self.history.restore(saved.values["history"])
             self._restore_optimizer(saved)
 
     def _optimizer(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The state of the optimizer, as tensors and as numbers, each under `parameter.name`."""
-        if not self.parts.optimizers:
+        if self.working is None:
             return {}, {}
         with without_compiler():
-            moments = self.parts.optimizers[self.stage].state_dict()["state"]
+            moments = self.working.optimizer.state_dict()["state"]
         named = {f"{index}.{name}": value for index, entry in moments.items() for name, value in entry.items()}
         tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
         return tensors, {name: value for name, value in named.items() if name not in tensors}
 
     def _restore_optimizer(self, saved: Saved) -> None:
-        if not self.parts.optimizers:
+        if self.working is None:
             return
         moments: dict[int, dict[str, Any]] = {}
         for key, value in {**saved.tensors["optimizer"], **saved.values["optimizer"]}.items():
             index, _, name = key.partition(".")
             moments.setdefault(int(index), {})[name] = value
-        optimizer = self.parts.optimizers[self.stage]
+        optimizer = self.working.optimizer
         # The groups come from the spec; only the learning rate changes in them, and every step sets it.
         with without_compiler():
             optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
@@ -138,7 +195,8 @@ class TrainingState:
         name = next(name for name, tensor in floating.items() if not bool(tensor.isfinite().all()))
         # Weights are reported at the model: those that the optimizer made non-finite were found after its step.
         optimizer = (*self.plan.spec.stage_path(self.stage), "optimizer")
-        path = {"extras": ("objective",), "optimizer": optimizer}.get(group, ("model",))
+        own = self.plan.spec.objective_path(self.stage) if self.plan.spec.stages else ("objective",)
+        path = {"extras": ("objective",), OWN: own, "optimizer": optimizer}.get(group, ("model",))
         raise Diverged(
             f"{label_at(self.plan, path)}: '{name}' of the {group} is not finite after step {self.step}, "
             "so no checkpoint was made",
@@ -164,13 +222,8 @@ def fitting(saved: Saved) -> Iterator[None]:
 
 
 def _modules(parts: Parts) -> dict[str, nn.Module]:
-    """The modules that are saved: the model, its running mean, and the extras of the objective."""
+    """The modules of the run: the model, its running mean, and the extras of the objective of the spec."""
     modules = {"model": parts.model, "mean": parts.mean.module if parts.mean else None, "extras": parts.extras}
     if not parts.units.are_those_of_the_data:
         modules["units"] = parts.units
     return {name: module for name, module in modules.items() if module is not None}
-
-
-def _movable(parts: Parts) -> list[Tensor]:
-    modules = _modules(parts).values()
-    return [tensor for module in modules for tensor in (*module.parameters(), *module.buffers())]

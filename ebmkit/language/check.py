@@ -50,6 +50,8 @@ class Checked:
     tree: Node
     #: The components that stand under `parts:`, by name and kind.
     parts: dict[tuple[str, str], Component]
+    #: The shape of a state, if this is the spec as a stage sees it that trains a part of the model.
+    seen: tuple[int, ...] | None = None
 
 
 def check(tree: Node, registry: Registry, *, default_name: str = "experiment") -> Checked:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from ebmkit.components.optimizers.adam import Adam
+from ebmkit.contracts.kinds import Model, Objective
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.sections import Spec, Train
-
-#: The factor of the model's learning rate for objectives that see the energy at the data only: they overfit first.
-LOCAL = 1 / 3
 
 
 def with_optimizer(checked: Checked) -> tuple[Spec, dict[Path, str]]:
@@ -19,9 +17,11 @@ def with_optimizer(checked: Checked) -> tuple[Spec, dict[Path, str]]:
     stages: list[Train] = []
     for index, stage in enumerate(spec.stages):
         path = spec.stage_path(index)
-        if checked.tree.find((*path, "optimizer")) is None:
-            stage = dataclasses.replace(stage, optimizer=Adam(lr=_rate(spec)))
-            objective = f" and objective '{spec.objective.component_name}'" if spec.objective else ""
+        # Stages of parts may come from a single section.
+        if checked.tree.find((*path, "optimizer")) is None and checked.tree.find(("train", "optimizer")) is None:
+            of_stage = spec.objective_of(index)
+            stage = dataclasses.replace(stage, optimizer=Adam(lr=_rate(spec.model, of_stage)))
+            objective = f" and objective '{of_stage.component_name}'" if of_stage else ""
             reasons[*path, "optimizer", "lr"] = f"for model '{spec.model.component_name}'{objective}"
         stages.append(stage)
     if not reasons:
@@ -29,6 +29,6 @@ def with_optimizer(checked: Checked) -> tuple[Spec, dict[Path, str]]:
     return dataclasses.replace(spec, train=tuple(stages) if isinstance(spec.train, tuple) else stages[0]), reasons
 
 
-def _rate(spec: Spec) -> float:
-    local = spec.objective is not None and spec.objective.traits().local
-    return spec.model.traits().learning_rate * (LOCAL if local else 1)
+def _rate(model: Model, objective: Objective | None) -> float:
+    factor = objective.traits().rate_factor if objective else 1.0
+    return model.traits().learning_rate * factor

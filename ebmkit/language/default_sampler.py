@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ebmkit.components.samplers.ancestral import Ancestral
 from ebmkit.components.samplers.annealed_langevin import AnnealedLangevin
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.mala import MALA
@@ -20,10 +21,12 @@ def default_sampler(model: Model, *, mixed: bool) -> Sampler | None:
     narrow and separated modes. Where an energy was learned near the data only, they would find what it has elsewhere.
     """
     traits = model.traits()
+    if "ancestral" in traits.offers:
+        return Ancestral()
     if traits.schedule is not None and "score" in traits.offers:
         if traits.conditioning == "sigma":
             return AnnealedLangevin(schedule=traits.schedule)
         return ReverseSDE(schedule=traits.schedule) if traits.conditioning == "time" else None
     if traits.space == "real" and {"energy", "gradient"} <= traits.offers:
         return MixedMALA(steps=MIXED) if mixed else MALA(steps=TUNED)
-    return Gibbs() if {"energy", "conditionals"} <= traits.offers else None
+    return Gibbs() if {"energy", "blocks"} <= traits.offers else None

@@ -36,15 +36,18 @@ class Judging(NamedTuple):
 
 def with_judging_chains(spec: Spec, *, init_is_written: bool) -> Judging:
     """The spec with `sampler` and `init` filled in, if it has none but trains a model that can be sampled."""
-    sampler, objective = spec.chain_sampler, spec.objective
-    if spec.sampler is not None or sampler is None or objective is None:
+    sampler, objective, at = spec.chain_sampler, spec.final_objective, spec.final_objective_path
+    if spec.sampler is not None or sampler is None:
         return Judging(spec, {}, {})
+    if objective is None:
+        parted: dict[Path, str] = {("sampler",): f"for model '{spec.model.component_name}', trained part by part"}
+        return Judging(dataclasses.replace(spec, sampler=sampler), {"sampler": ("model",)}, parted)
     name = objective.component_name
     if objective.traits().sampler is None:
         why: dict[Path, str] = {("sampler",): f"for a trained model: objective '{name}' has no sampler"}
-        return Judging(dataclasses.replace(spec, sampler=sampler), {"sampler": ("objective",)}, why)
-    found = training_init(objective)
-    path, of_training = found or (("objective",), NoiseStart())
+        return Judging(dataclasses.replace(spec, sampler=sampler), {"sampler": at}, why)
+    found = training_init(objective, at)
+    path, of_training = found or (at, NoiseStart())
     first, lifetime = of_training.first(), of_training.lifetime()
     same_start = found is not None and not first.needs_data
     if not same_start:  # chains that start at data are never far from them, whatever the model

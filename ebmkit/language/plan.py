@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.contracts.question import Question
+
 if TYPE_CHECKING:
     import pluggy
 
@@ -43,6 +45,11 @@ class Plan:
         """The hooks by name."""
         return self.manager.hook
 
+    @property
+    def question(self) -> Question:
+        """The experiment as its components are asked about it."""
+        return question_about(self.spec, self.event)
+
     def place(self, path: Path) -> Place:
         """The place of the value at `path`; for a default, that of the nearest enclosing value, or of its reason."""
         if path and path[0] in self.follows:
@@ -62,6 +69,16 @@ class Plan:
     def chain_sampler(self) -> Sampler | None:
         """The sampler that draws the samples of this run."""
         return self.spec.chain_sampler
+
+
+def question_about(spec: Spec, event: Event) -> Question:
+    """The rest of an experiment, for its components."""
+    chains = spec.chains.count if spec.chains else None
+    samples = spec.chains.draws(spec.samples) * spec.chains.count if spec.chains else spec.samples
+    # Chains of training can only be continued if all stages of the whole model keep them together.
+    final = spec.final_stage
+    objective = spec.objective if final is None or spec.is_shared(final) else None
+    return Question(event, spec.model, spec.data, objective, spec.chain_sampler, chains, spec.scale, samples)
 
 
 def resolved_yaml(plan: Plan) -> str:

@@ -27,6 +27,7 @@ from ebmkit.language.judging import with_judging_chains
 from ebmkit.language.metric_samples import bounded
 from ebmkit.language.plan import Plan
 from ebmkit.language.scaling import with_scale
+from ebmkit.language.stages import with_stages
 from ebmkit.language.verdict import with_verdict
 from ebmkit.registry.importing import was_ctrl_c
 from ebmkit.registry.registry import Registry
@@ -39,10 +40,11 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
     component raises on the way is reported at its line.
     """
     with _located(checked, registry):
+        checked, staged = with_stages(checked)
         checked, implied = with_verdict(checked)
         checked, from_samples = bounded(checked)
     with _located(checked, registry):
-        return _plan(checked, registry, idle, from_samples, implied)
+        return _plan(checked, registry, idle, from_samples, {**implied, **staged})
 
 
 @contextmanager

@@ -38,6 +38,10 @@ class Train:
 
     Parameters:
         steps: number of optimizer steps.
+        part: the part of the model that is trained, by its number, counted from 1, or its name; all others keep their
+            weights, and the part learns from the data as it sees them. Without it the whole model is trained.
+        objective: the objective of this stage, which starts with new auxiliary modules, such as a replay buffer; by
+            default the `objective` of the spec.
         batch_size: number of data points per step.
         optimizer: the optimizer; by default `adam` with a learning rate that suits model and objective.
         warmup: number of steps over which the learning rate rises linearly from zero.
@@ -50,6 +54,8 @@ class Train:
     """
 
     steps: Annotated[int, Ge(1)]
+    part: Annotated[int, Ge(1)] | str | None = None
+    objective: Objective | None = None
     batch_size: Annotated[int, Ge(1)] = 256
     optimizer: Optimizer = Adam()
     warmup: Annotated[int, Ge(0)] = 0
@@ -160,8 +166,9 @@ class Spec:
             leaves images, data of unit scale and models that are not trained as they are.
         data: training and held-out points.
         model: the energy.
-        objective: the objective that training minimises.
-        train: how it is minimised; without it the spec is a sampling experiment.
+        objective: the objective that training minimises, in all stages that have none of their own.
+        train: how it is minimised, or a list of stages; without it the spec is a sampling experiment. A model that can
+            only be trained part by part, such as `dbn`, has a stage for each part by default.
         sampler: draws the samples for evaluation and the report; by default the objective's own sampler, with chains as
             long as those of training live on average, at most 1000 evaluations of the model; 1000 for each unit if the
             sampler updates one after the other. If the objective has none, a trained model is sampled by
@@ -208,11 +215,13 @@ class Spec:
     @property
     def chain_sampler(self) -> Sampler | None:
         """The sampler that draws samples: the spec's own, that of the objective, or a default for a trained model."""
-        of_training = self.objective.traits().sampler if self.objective else None
-        if self.sampler or of_training or not (self.stages and self.objective):
+        final = self.final_objective
+        of_training = final.traits().sampler if final else None
+        trained = self.stages and (final or self.final_stage is None)
+        if self.sampler or of_training or not trained:
             return self.sampler or of_training
         known = self.scale in ("whiten", "standardize") or (self.data is not None and self.data.traits().known)
-        return default_sampler(self.model, mixed=known and not self.objective.traits().local)
+        return default_sampler(self.model, mixed=known and not (final and final.traits().local))
 
     @property
     def tuning_steps(self) -> int:
@@ -226,8 +235,9 @@ class Spec:
         """The path of that sampler in the spec: of the parameter that holds it, or of the objective that makes it."""
         if self.sampler:
             return ("sampler",)
-        sampler, inside = self.chain_sampler, walk(self.objective, ("objective",))
-        return next((path for path, component in inside if component is sampler), ("objective",))
+        at = self.final_objective_path
+        sampler, inside = self.chain_sampler, walk(self.final_objective, at)
+        return next((path for path, component in inside if component is sampler), at)
 
     @property
     def stages(self) -> tuple[Train, ...]:
@@ -237,6 +247,35 @@ class Spec:
     def stage_path(self, stage: int) -> Path:
         """The path of a stage in the spec."""
         return ("train", stage) if isinstance(self.train, tuple) else ("train",)
+
+    def objective_of(self, stage: int) -> Objective | None:
+        """The objective of a stage: its own, or that of the spec."""
+        return self.stages[stage].objective or self.objective
+
+    def objective_path(self, stage: int) -> Path:
+        """The path of that objective in the spec."""
+        return (*self.stage_path(stage), "objective") if self.stages[stage].objective else ("objective",)
+
+    def is_shared(self, stage: int) -> bool:
+        """Whether a stage trains the whole model by the objective of the spec. Such stages share auxiliary modules."""
+        return self.stages[stage].part is None and self.stages[stage].objective is None
+
+    @property
+    def final_stage(self) -> int | None:
+        """The last stage that trains the whole model; None if there is none."""
+        return next((index for index in reversed(range(len(self.stages))) if self.stages[index].part is None), None)
+
+    @property
+    def final_objective(self) -> Objective | None:
+        """The objective of that stage: that of the model as a whole. None if it was trained in parts only."""
+        if not self.stages:
+            return self.objective
+        return None if self.final_stage is None else self.objective_of(self.final_stage)
+
+    @property
+    def final_objective_path(self) -> Path:
+        """The path of that objective."""
+        return ("objective",) if self.final_stage is None else self.objective_path(self.final_stage)
 
     @property
     def steps(self) -> int:

@@ -15,8 +15,10 @@ from ebmkit.contracts.lazy import torch
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-#: Maximum number of units whose states are enumerated: 65,536 states.
+#: Maximum number of units whose states are kept in a table, or differentiated: 65,536 states.
 ENUMERABLE = 16
+#: Maximum number of units over whose states a sum is computed block by block: 33,554,432 states.
+SUMMABLE = 25
 #: States whose energy is computed at a time.
 BLOCK = 1 << 16
 
@@ -45,6 +47,31 @@ def log_weights(
     """`-E(x)` of all states in order, `(2^d,)`, with the device and dtype of `like`."""
     everything = torch.split(torch.arange(2 ** prod(event), device=like.device), BLOCK)
     return torch.cat([-energy(states(block, event, values, like.dtype)) for block in everything])
+
+
+def log_sum(
+    energy: Callable[[Tensor], Tensor], event: tuple[int, ...], values: tuple[float, float], like: Tensor
+) -> Tensor:
+    """`log sum_x exp(-E(x))` over all states, a scalar without a graph.
+
+    Blocks of 65,536 states are summed one after another, so the memory is that of one block: its states, `2^16 d`
+    numbers, and what the energy needs for them.
+    """
+    found = []
+    with torch.no_grad():
+        for first in range(0, 2 ** prod(event), BLOCK):
+            some = torch.arange(first, min(first + BLOCK, 2 ** prod(event)), device=like.device)
+            found.append((-energy(states(some, event, values, like.dtype))).logsumexp(0))
+    return torch.stack(found).logsumexp(0)
+
+
+def lowest(
+    energy: Callable[[Tensor], Tensor], event: tuple[int, ...], values: tuple[float, float], like: Tensor
+) -> Tensor:
+    """The state `(*event)` of the lowest energy; the first of several."""
+    with torch.no_grad():
+        best = log_weights(energy, event, values, like).argmax()
+    return states(best.view(1), event, values, like.dtype)[0]
 
 
 def draw(log_weights: Tensor, n: int, rng: Generator) -> Tensor:

@@ -28,32 +28,35 @@ COMPONENTS = {
     ),
     "model": (
         "models",
-        "banana boltzmann classifier conv conv_classifier double_well exponential_family funnel gaussian "
-        "gaussian_mixture ising mixture mixture_1d mlp mlp_potential mlp_score noised_mixture ring sum tempered "
-        "unet_potential unet_score",
+        "banana boltzmann classifier conv conv_classifier dbn double_well exponential_family funnel gaussian "
+        "gaussian_mixture gaussian_rbm grid_mrf hopfield ising mixture mixture_1d mlp mlp_potential mlp_score "
+        "noised_mixture rbm ring "
+        "sum tempered unet_potential unet_score",
     ),
     "objective": (
         "objectives",
         "adaptive_bregman adaptive_nce adversarial adversarial_ce bregman closed_form_score_matching "
         "conditional_nce denoising_score_matching diffusion_recovery exact_mle explicit_score_matching "
-        "finite_difference_score_matching flow_ce hutchinson_score_matching jem mle nce "
-        "noise_conditional_score_matching ranking_nce score_matching sde_score_matching sliced_score_matching stein",
+        "finite_difference_score_matching fisher_rbm flow_ce hutchinson_score_matching jem mle nce "
+        "noise_conditional_score_matching pseudo_likelihood ranking_nce ratio_matching score_matching "
+        "sde_score_matching sliced_score_matching stein",
     ),
     "sampler": (
         "samplers",
-        "annealed_langevin exact gibbs gibbs_with_gradients hmc langevin mala metropolis mixed_mala nuts "
-        "parallel_tempering predictor_corrector probability_flow_ode reverse_sde underdamped_langevin",
+        "ancestral annealed_langevin exact exact_map gibbs gibbs_with_gradients hmc icm langevin mala metropolis "
+        "mixed_mala nuts parallel_tempering predictor_corrector probability_flow_ode reverse_sde simulated_annealing "
+        "underdamped_langevin",
     ),
-    "init": ("inits", "data noise persistent replay training"),
+    "init": ("inits", "data noise patterns persistent replay training"),
     "noise": ("noise", "conditional_gaussian flow gaussian gaussian_mixture generator parzen snapshot uniform"),
     "schedule": ("schedules", "constant cosine geometric linear ve vp"),
     "bregman": ("bregman", "exponential hellinger itakura_saito kl least_squares logistic power"),
     "metric": (
         "metrics",
-        "acceptance accuracy calibration denoising energy_gap ess fid fisher_divergence gradient_magnitude "
-        "heat_flow inpainting kl_divergence log_likelihood log_z loss_curve mmd mode_weights moments "
-        "nearest_neighbours ode_log_likelihood ood_auroc probability rhat sampling_error score_error "
-        "sliced_wasserstein total_variation verdict",
+        "acceptance accuracy ais calibration denoising energy_gap ess fid fisher_divergence gradient_magnitude "
+        "heat_flow inpainting kl_divergence log_likelihood log_z loss_curve mean_energy mmd mode_weights moments "
+        "nearest_neighbours ode_log_likelihood ood_auroc probability recall restoration rhat sampling_error "
+        "score_error sliced_wasserstein total_variation variational_bound verdict",
     ),
     "optimizer": (
         "optimizers",

@@ -17,11 +17,18 @@ def recipe(view: RunView) -> list[str]:
     return [
         *([spec.data.component_name] if spec.data else []),
         spec.model.component_name,
-        *([f"{spec.objective.component_name}, {_steps(view.step)}"] if spec.objective and spec.train else []),
+        *([f"{_objectives(view)}, {_steps(view.step)}"] if spec.train else []),
         *([f"{sampler.component_name}, {_length(view, sampler)}"] if sampler else []),
         f"seed {view.streams.seed}",
         *([f"label {view.names.label(label)}"] if (label := _label(view)) is not None else []),
     ]
+
+
+def _objectives(view: RunView) -> str:
+    """The objectives of all stages, each once."""
+    spec = view.plan.spec
+    found = (spec.objective_of(index) for index in range(len(spec.stages)))
+    return " and ".join(dict.fromkeys(objective.component_name for objective in found if objective))
 
 
 def _label(view: RunView) -> int | None:

@@ -40,7 +40,7 @@ def cases_of(component: Component, partners: Sequence[Model] = ()) -> list[Case]
         case Model() | Noise() if (fixed := component.event()) is not None:
             return [Case(fixed)]
         case Model():
-            fitting = [event for event in (*EVENTS, *LARGER) if component.refusal(Question(event, component)) is None]
+            fitting = [event for event in (*EVENTS, *LARGER) if not component.refusal(_with_data(component, event))]
             return [Case(event) for event in fitting if event in EVENTS or event == fitting[0]]
         case Sampler():
             reasons = {event: _refusal(component, event, partners) for event in EVENTS}
@@ -50,6 +50,11 @@ def cases_of(component: Component, partners: Sequence[Model] = ()) -> list[Case]
     if component.component_kind in ("objective", "init", "noise", "metric"):
         return [Case(event, tuple(partners)) for event in EVENTS]
     return [Case(())]
+
+
+def _with_data(model: Model, event: Event) -> Question:
+    """A question with data: some models take more from them than their shape."""
+    return Question(event, model, data=FromModel(model=gaussian(event)))
 
 
 def _refusal(sampler: Sampler, event: Event, partners: Sequence[Model]) -> str | None:

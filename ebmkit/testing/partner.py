@@ -116,7 +116,9 @@ def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = tor
         except ValueError as refusal:
             raise Inapplicable(f"it refuses states of shape {event}: {refusal}") from refusal
     module = module.to(dtype)
-    prepare_modules(module, small_setting(module, event, model.traits().space, data(event)))
+    space = model.traits().space
+    points = data(event) if space == "real" else states(space, 3, event, generator(0))  # a memory holds few patterns
+    prepare_modules(module, small_setting(module, event, space, points))
     return module.eval()
 
 

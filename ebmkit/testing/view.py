@@ -70,8 +70,13 @@ def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Sect
     d, shape = math.prod(event), list(event)
     mixture = {"use": "gaussian_mixture", "means": [[-1.0] * d, [1.0] * d], "shape": shape}
     if "real" not in metric.traits().spaces:
-        machine = {"use": "boltzmann", "shape": shape, "biases": [0.3] * d, "values": "spin"}
-        return [(machine, {"use": "gibbs", "steps": 5}, machine)]
+        machine: Section = {"use": "boltzmann", "shape": shape, "biases": [0.3] * d, "values": "spin"}
+        restored: Section = {"use": "grid_mrf", "image": ["1" * d], "values": "spin"}
+        memory: Section = {"use": "hopfield", "shape": shape, "patterns": 3}
+        models = {"true_image": restored, "patterns": memory}
+        model = next((model for need, model in models.items() if need in metric.traits().needs), machine)
+        truth = {**machine, "shape": [1, d]} if model is restored else machine
+        return [(model, {"use": "gibbs", "steps": 5}, truth)]
     model = {"use": "classifier", "classes": 2, "hidden": [8]} if "logits" in metric.traits().needs else mixture
     walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
     plain = (model, walk if "acceptance" in metric.traits().traces else drift, mixture)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ebmkit.engine.build import build, unsound
+from ebmkit.engine.build import build
+from ebmkit.engine.working import unsound
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
 from tests.drawn import run
 

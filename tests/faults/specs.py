@@ -62,3 +62,33 @@ LONG: dict[str, Any] = {
     "evaluate": [{"use": "mmd", "samples": 64, "every": 100}],
     "checkpoint": {"every": 29, "keep": 1},
 }
+
+#: Stages that own a part, an objective and its extras: buffers of parts, and the whole network at the end.
+PARTS: dict[str, Any] = {
+    "ebmkit": 1,
+    "name": "parts",
+    "seed": 7,
+    "device": "cpu",
+    "data": {"use": "digits", "binarize": "binary", "resize": [2, 2]},
+    "model": {"use": "dbn", "hidden": [3, 4]},
+    "objective": {"use": "mle", "sampler": {"use": "gibbs", "steps": 2}, "init": {"use": "replay", "size": 64}},
+    "train": [
+        {"part": 1, "steps": 10, "batch_size": 16, "ema": 0.9},
+        {"part": "layer_2", "steps": 11, "batch_size": 32, "ema": 0.9},
+        {
+            "part": 2,
+            "steps": 7,
+            "batch_size": 16,
+            "objective": {
+                "use": "mle",
+                "sampler": {"use": "gibbs", "steps": 1},
+                "init": {"use": "persistent", "chains": 16},
+            },
+        },
+        {"steps": 9, "batch_size": 16, "objective": "exact_mle", "optimizer": {"use": "sgd", "momentum": 0.9}},
+    ],
+    "samples": 64,
+    "samples_every": 4,
+    "evaluate": [{"use": "variational_bound", "every": 5}, "log_likelihood"],
+    "checkpoint": {"every": 3},
+}

@@ -14,7 +14,7 @@ import pytest
 
 from .nursery import Nursery
 from .remains import different, remains
-from .specs import LONG, SHORT
+from .specs import LONG, PARTS, SHORT
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Undisturbed:
 def undisturbed(nursery, written, tmp_path_factory) -> dict[str, Undisturbed]:
     """One of each spec, by name."""
     found = {}
-    for spec in (SHORT, LONG):
+    for spec in (SHORT, LONG, PARTS):
         path, runs = written(spec), tmp_path_factory.mktemp("undisturbed")
         life = nursery.live("run", path, "--runs-dir", runs, "--quiet")
         assert life.status == 0, life.said
@@ -103,6 +103,26 @@ def test_a_kill_in(moment, nursery, undisturbed, tmp_path):
     assert life.status == 0, life.said
     assert different(remains(sole(runs)), model.remains) == []
     assert attempt < 19
+
+
+#: The steps of a save in each stage, and of the last before and the first after a change of stages.
+@pytest.mark.parametrize("step", [6, 9, 12, 18, 21, 24, 27, 30, 36])
+def test_a_kill_in_each_stage_that_owns_its_part_or_its_objective(step, nursery, undisturbed, tmp_path):
+    model, moment = undisturbed["parts"], (f"*/*/checkpoints/step-{step:06d}/manifest.json", "")
+    assert nursery.live("run", model.spec, "--runs-dir", tmp_path, signal_when=(tmp_path, *moment)).killed
+    life = nursery.live("resume", sole(tmp_path))
+    assert life.status == 0, life.said
+    assert different(remains(sole(tmp_path)), model.remains) == []
+
+
+@pytest.mark.long
+def test_thirty_kills_at_random_moments_of_stages_that_own_their_part(nursery, undisturbed, tmp_path):
+    dice, seen = random.Random(3), Counter[str]()
+    for number in range(300):
+        if seen["deaths"] >= 30:
+            break
+        seen += torment(nursery, undisturbed["parts"], tmp_path / str(number), dice)
+    assert seen["deaths"] >= 30
 
 
 @pytest.mark.long

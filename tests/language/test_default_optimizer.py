@@ -34,9 +34,11 @@ def test_networks_of_scores_have_the_same_and_those_of_images_a_smaller_one():
     assert rates(data="digits", model="conv", objective="mle") == [0.001]
 
 
-def test_objectives_that_see_the_energy_at_the_data_only_have_smaller_ones():
-    assert rates(objective="score_matching") == [pytest.approx(0.001)]
-    assert rates(objective="conditional_nce") == [pytest.approx(0.003)]
+def test_objectives_that_reward_curvature_have_smaller_ones():
+    for objective in ("score_matching", "sliced_score_matching", "finite_difference_score_matching"):
+        assert rates(objective=objective) == [pytest.approx(0.001)]
+    for objective in ("conditional_nce", "denoising_score_matching"):
+        assert rates(objective=objective) == [pytest.approx(0.003)]
 
 
 def test_an_optimizer_that_is_written_keeps_its_own_default():

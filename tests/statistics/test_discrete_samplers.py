@@ -16,6 +16,7 @@ from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
 from ebmkit.components.samplers.metropolis import Metropolis
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
+from ebmkit.maths.two_valued import draw_values
 from tests.statistics.transitions import (
     Dice,
     Uniform,
@@ -370,6 +371,9 @@ class Doubled(nn.Module):
 
     def blocks(self):
         return self.module.blocks()
+
+    def draw_units(self, units, sites, temperature, rng):
+        return draw_values(self.log_odds(units, sites) / temperature, self.unit_values, rng)
 
 
 class AtOnce(Doubled):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le, MinLen
 
@@ -13,10 +13,11 @@ from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Data, Dataset, Event
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.states import Variation
 from ebmkit.contracts.traits import DataTraits
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from torch import Generator, Tensor
 
 #: A pixel is the number of dark pixels in a block of 4 x 4: 0 to 16.
 LEVELS = 17
@@ -34,6 +35,7 @@ class Digits(Data):
     """Handwritten digits (UCI): 1797 images of 8 x 8 pixels with 17 grey levels k; the label is the digit.
 
         x = 2 k / 16 - 1,    or dequantized    x = 2 (k + u) / 17 - 1,    u ~ U[0, 1)
+        binarized:  the higher value where k >= 8, else the lower one
 
     Image i is held out if frac(i / 1.618...) < test_fraction, which is the same in every run.
 
@@ -42,6 +44,7 @@ class Digits(Data):
         resize: height and width of the images, by bilinear interpolation; null keeps 8 x 8.
         dequantize: add uniform noise of the width of a grey level, so that there is a density; after resizing, because
             interpolated images span only 64 dimensions. It is drawn once.
+        binarize: `binary` for pixels of 0 and 1, `spin` for -1 and +1, after resizing; null keeps grey levels.
         test_fraction: fraction of the images that is held out.
 
     Reference: Alpaydin and Kaynak, "Optical recognition of handwritten digits", UCI Machine Learning Repository, 1998,
@@ -56,12 +59,20 @@ class Digits(Data):
     labels: Annotated[tuple[Annotated[int, Ge(0), Le(9)], ...], MinLen(1)] | None = None
     resize: tuple[Side, Side] | None = None
     dequantize: bool = False
+    binarize: Literal["binary", "spin"] | None = None
     test_fraction: TestFraction = 0.2
+
+    def __post_init__(self) -> None:
+        if self.binarize and self.dequantize:
+            raise ValueError(
+                "'dequantize' is for a density of grey levels, but 'binarize' leaves two values: choose one"
+            )
 
     def traits(self) -> DataTraits:
         # Some pixels at the edge are the same in all images; smaller images are averages over more than these.
-        varied = self.dequantize or max(self.event()) < SIDE
-        return super().traits()._replace(variation="full" if varied else "constant")
+        varied = self.dequantize or (max(self.event()) < SIDE and not self.binarize)
+        variation: Variation = "full" if varied else "constant"
+        return super().traits()._replace(space=self.binarize or "real", variation=variation)
 
     def event(self) -> Event:
         return (1, *(self.resize or (SIDE, SIDE)))
@@ -93,5 +104,10 @@ class Digits(Data):
         k = k[rows].double()
         if self.resize:
             k = torch.nn.functional.interpolate(k, size=self.resize, mode="bilinear")
-        x = dequantized(k, LEVELS, rng) if self.dequantize else 2 * k / (LEVELS - 1) - 1
-        return Dataset(x.to(torch.get_default_dtype()), y[rows])
+        return Dataset(self._pixels(k, rng).to(torch.get_default_dtype()), y[rows])
+
+    def _pixels(self, k: Tensor, rng: Generator) -> Tensor:
+        if self.binarize:
+            dark = (k >= LEVELS // 2).double()
+            return dark if self.binarize == "binary" else 2 * dark - 1
+        return dequantized(k, LEVELS, rng) if self.dequantize else 2 * k / (LEVELS - 1) - 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING
 
-from ebmkit.contracts.kinds import Event
+from ebmkit.contracts.kinds import Event, Model
 from ebmkit.contracts.lazy import torch
-from ebmkit.maths.enumeration import ENUMERABLE, VALUES, log_weights
+from ebmkit.maths.enumeration import ENUMERABLE, SUMMABLE, VALUES, log_sum, log_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +22,17 @@ def too_many(event: Event) -> str | None:
     if prod(event) <= ENUMERABLE:
         return None
     return f"enumerates the states of at most {ENUMERABLE} units, but a state has {prod(event)}"
+
+
+def is_summable(model: Model, event: Event) -> bool:
+    """Whether log Z is a sum over states that can be computed."""
+    return model.traits().space in VALUES and prod(event) <= SUMMABLE
+
+
+def summed_log_z(energy: Callable[[Tensor], Tensor], model: Model, event: Event) -> float:
+    """log Z in float64 on the host, by a sum over all states."""
+    like = torch.empty(0, device="cpu", dtype=torch.float64)
+    return float(log_sum(energy, event, VALUES[model.traits().space], like))
 
 
 def probabilities(view: View) -> Tensor:

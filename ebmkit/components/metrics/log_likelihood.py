@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
 
+from ebmkit.components.metrics.enumerated import is_summable, summed_log_z
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
+from ebmkit.maths.enumeration import SUMMABLE
 from ebmkit.maths.quadrature import Integral, blockwise, log_integral
 
 if TYPE_CHECKING:
@@ -31,10 +33,12 @@ class LogLikelihood(Metric):
 
         log_likelihood = -E_test[E(x)] - log Z,    Z = integral of exp(-E(x)) dx
 
-    log Z is exact for a model that offers it. Otherwise, on states of one or two coordinates, it is integrated in
-    float64 on a grid around data and samples, which is widened and refined until neither matters. A density that cannot
-    be integrated, because it is unbounded in extent or too narrow, is an error. `log_likelihood_train` is the value of
-    the training data, `log_normaliser` is log Z, and `log_likelihood_error` the estimated error of the integral.
+    log Z is exact for a model that offers it, and for up to 25 discrete units, by a sum over all states in blocks of
+    65,536, so that memory does not grow with their number. Otherwise, on states of one or two coordinates, it is
+    integrated in float64 on a grid around data and samples, which is widened and refined until neither matters. A
+    density that cannot be integrated, because it is unbounded in extent or too narrow, is an error.
+    `log_likelihood_train` is the value of the training data, `log_normaliser` is log Z, and `log_likelihood_error` the
+    estimated error of the integral.
 
     Results:
         log_likelihood: mean log-density of held-out points, in nats; higher is better.
@@ -59,9 +63,11 @@ class LogLikelihood(Metric):
         event, model = question.event, question.model
         if "log_z" in model.traits().offers or (model.traits().space == "real" and prod(event) <= 2):
             return None
+        if is_summable(model, event):
+            return None
         return (
-            "integrates over one or two real coordinates unless the model offers 'log_z', but a state has "
-            f"{prod(event)} {model.traits().space} ones"
+            f"integrates over one or two real coordinates or sums over at most {SUMMABLE} discrete ones unless the "
+            f"model offers 'log_z', but a state has {prod(event)} {model.traits().space} ones; 'ais' estimates it"
         )
 
     def results(self) -> tuple[str, ...]:
@@ -79,6 +85,8 @@ class LogLikelihood(Metric):
             test, train = (_precise(x) for x in (test, train))
             if "log_z" in view.spec.model.traits().offers:
                 log_z, error = float(cast("LogZ", module).log_z()), 0.0
+            elif is_summable(view.spec.model, view.event):
+                log_z, error = summed_log_z(energy, view.spec.model, view.event), 0.0
             else:
                 log_z, error = self._integrate(energy, view, [test, train])
             return {

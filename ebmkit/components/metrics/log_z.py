@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
-from math import exp, inf, log
+from math import exp, inf, log, prod
 from sys import float_info
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from ebmkit.components.metrics.enumerated import is_summable, summed_log_z
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.maths.enumeration import SUMMABLE
 
 if TYPE_CHECKING:
     from ebmkit.contracts import abilities
@@ -18,9 +21,12 @@ if TYPE_CHECKING:
 
 @component("log_z")
 class LogZ(Metric):
-    """Log normaliser (log partition function) of a model for which it is exact.
+    """Log normaliser (log partition function) of a model for which it is exact, or of up to 25 discrete units.
 
         log_z = log of the integral of exp(-E(x)) dx,    or of the sum over all discrete states
+
+    A model of up to 25 units that does not offer it is summed over all states, in blocks of 65,536: memory does not
+    grow with their number.
 
     Results:
         log_z: exact log normaliser.
@@ -35,18 +41,32 @@ class LogZ(Metric):
     Example: evaluate: [{use: log_z, plain: true}]
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"log_z"})
+    needs: ClassVar[frozenset[str]] = frozenset({"energy"})
 
     plain: bool = False
+
+    def refusal(self, question: Question) -> str | None:
+        event, model = question.event, question.model
+        if "log_z" in model.traits().offers or is_summable(model, event):
+            return None
+        return (
+            f"needs a model that offers 'log_z' or has at most {SUMMABLE} discrete units, but a state has "
+            f"{prod(event)} {model.traits().space} ones; 'ais' estimates it"
+        )
 
     def results(self) -> tuple[str, ...]:
         return ("log_z", "z") if self.plain else ("log_z",)
 
     def measure(self, view: View) -> dict[str, float]:
+        from ebmkit.chains.energy import frozen
+
         # On the CPU, because some devices lack float64.
         module = copy.deepcopy(view.module).to("cpu", torch.float64)
-        with torch.no_grad():
-            log_z = float(cast("abilities.LogZ", module).log_z())
+        with frozen(module) as energy, torch.no_grad():
+            if "log_z" in view.spec.model.traits().offers:
+                log_z = float(cast("abilities.LogZ", module).log_z())
+            else:
+                log_z = summed_log_z(energy, view.spec.model, view.event)
         if not self.plain:
             return {"log_z": log_z}
         return {"log_z": log_z, "z": exp(log_z) if log_z <= log(float_info.max) else inf}

@@ -35,7 +35,8 @@ def check_couplings(rows: Couplings, units: int, name: str) -> None:
 
 
 def unit_traits(traits: ModelTraits, space: Values, units: int | None) -> ModelTraits:
-    """Traits of a model of units: its space is given by `values`, and few units can be enumerated."""
+    """Traits of a pairwise model: its space is given by `values`, few units can be enumerated, and units that do not
+    interact can be drawn at once."""
     enumerable = units is not None and units <= ENUMERABLE
-    offers = traits.offers | {"sample_exact", "log_z"} if enumerable else traits.offers
+    offers = traits.offers | {"blocks"} | ({"sample_exact", "log_z", "ground_state"} if enumerable else set())
     return traits._replace(space=space, offers=offers)

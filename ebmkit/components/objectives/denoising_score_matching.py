@@ -26,7 +26,8 @@ class DenoisingScoreMatching(Objective):
     The optimum is the data distribution convolved with N(0, sigma^2 I); no sampling or second derivative is needed.
 
     Parameters:
-        sigma: standard deviation of the noise: small compared with the data, whose details are blurred otherwise.
+        sigma: standard deviation of the noise. Details of the data that are smaller are blurred; less noise tells less
+            about the weights of modes that are further apart. The default suits data with standard deviation 1.
 
     Reference: Vincent, "A connection between score matching and denoising autoencoders", Neural Computation 23, 2011.
 
@@ -37,7 +38,7 @@ class DenoisingScoreMatching(Objective):
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 
-    sigma: Annotated[float, Gt(0)] = 0.05
+    sigma: Annotated[float, Gt(0)] = 0.15
 
     def traits(self) -> ObjectiveTraits:
         return super().traits()._replace(evaluations=2.5)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Gt
 
+from ebmkit.components.objectives.curvature import CURVATURE_RATE
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Space
 from ebmkit.contracts.lazy import torch
@@ -36,6 +37,7 @@ class FiniteDifferenceScoreMatching(Objective):
     """
 
     local: ClassVar[bool] = True
+    rate_factor: ClassVar[float] = CURVATURE_RATE
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
 
     eps: Annotated[float, Gt(0)] = 0.05

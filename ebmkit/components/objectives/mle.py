@@ -59,8 +59,7 @@ class MLE(Objective):
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
         starts = cast("Starts", context.extras)
-        x = context.chain(self.sampler, model, starts.draw(batch, context.rng))
-        starts.keep(x)
+        x = context.chain(self.sampler, model, starts.draw(batch, context.rng), starts=starts)
         at_data, at_model = model(torch.cat([batch, x])).chunk(2)
         energy_data, energy_model = at_data.mean(), at_model.mean()
         gap = energy_data - energy_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.components.objectives.curvature import curvature_refusal
+from ebmkit.components.objectives.curvature import CURVATURE_RATE, curvature_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Space
 from ebmkit.contracts.question import Question
@@ -35,6 +35,7 @@ class ScoreMatching(Objective):
     consistent: ClassVar[bool] = True
 
     local: ClassVar[bool] = True
+    rate_factor: ClassVar[float] = CURVATURE_RATE
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge
 
-from ebmkit.components.objectives.curvature import curvature_refusal
+from ebmkit.components.objectives.curvature import CURVATURE_RATE, curvature_refusal
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Space
 from ebmkit.contracts.question import Question
@@ -40,6 +40,7 @@ class SlicedScoreMatching(Objective):
     consistent: ClassVar[bool] = True
 
     local: ClassVar[bool] = True
+    rate_factor: ClassVar[float] = CURVATURE_RATE
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
 

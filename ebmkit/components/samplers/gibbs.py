@@ -1,4 +1,4 @@
-"""Gibbs sampling of discrete states."""
+"""Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from annotated_types import Ge, Gt
 
-from ebmkit.contracts.abilities import Conditionals
+from ebmkit.contracts.abilities import Blocks
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Space, StepInfo
 from ebmkit.contracts.lazy import torch
@@ -27,14 +27,15 @@ class GibbsState(NamedTuple):
 
 @component("gibbs")
 class Gibbs(Sampler):
-    """Gibbs sampling of discrete states: each unit is drawn from its distribution given all others.
+    """Gibbs sampling: each unit, or each block of units that do not interact, is drawn given all others.
 
-        x_i' = the higher value with probability sigmoid(log_odds_i / T), else the lower one
-        log_odds_i = E(x with x_i low) - E(x with x_i high)
+        x_i' ~ p(x_i | all other units),    p = exp(-E/T) / Z
 
     `exp(-E/T)` is stationary, and nothing is rejected. A step is a sweep: as many draws as there are units. The chain
-    is reversible with a `random` scan, but not with `fixed` or `block`. The units of a block do not interact, so they
-    are drawn at once; on a lattice the blocks are the two colours of a checkerboard.
+    is reversible with a `random` scan, but not with `fixed` or `block`. The units of a block are drawn at once: on a
+    lattice the blocks are the two colours of a checkerboard, in a restricted Boltzmann machine its two layers. Chains
+    of a model with hidden units move visible and hidden units together, E is the energy of both, and samples are the
+    visible ones.
 
     Parameters:
         steps: number of sweeps of a chain.
@@ -48,8 +49,8 @@ class Gibbs(Sampler):
     Example: sampler: {use: gibbs, steps: 200, scan: random}
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin"})
-    needs: ClassVar[frozenset[str]] = frozenset({"energy", "conditionals"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
+    needs: ClassVar[frozenset[str]] = frozenset({"energy", "blocks"})
     traces: ClassVar[frozenset[str]] = frozenset({"energy"})
 
     steps: Annotated[int, Ge(1)] = 100
@@ -57,24 +58,21 @@ class Gibbs(Sampler):
     temperature: Annotated[float, Gt(0)] = 1.0
 
     def traits(self) -> SamplerTraits:
-        return super().traits()._replace(temperature=self.temperature, evaluations=2, by_unit=True)
+        return super().traits()._replace(temperature=self.temperature, evaluations=2, by_unit=True, joint=True)
 
     def init(self, energy: Energy, x: Tensor, rng: Generator) -> GibbsState:
         return GibbsState(x)
 
     def step(self, energy: Energy, state: GibbsState, rng: Generator) -> tuple[GibbsState, StepInfo]:
         height = energy(state.x)
-        model, (low, high) = energy.ask(Conditionals), energy.unit_values
+        model = energy.ask(Blocks)
         x = state.x.clone(memory_format=torch.contiguous_format)
         units = x.view(len(x), -1)  # shares the memory of x
         for sites in self._sweep(model, units, rng):
-            p = torch.sigmoid(model.log_odds(x, sites) / self.temperature)
-            is_high = (torch.empty_like(p).uniform_(generator=rng) < p).to(x.dtype)
-            is_high = torch.where(p.isnan(), p.to(x.dtype), is_high)  # a comparison would hide it
-            units.index_copy_(1, sites, low + (high - low) * is_high)
+            units.index_copy_(1, sites, model.draw_units(units, sites, self.temperature, rng))
         return GibbsState(x), StepInfo(energy=height)
 
-    def _sweep(self, model: Conditionals, units: Tensor, rng: Generator) -> Iterable[Tensor]:
+    def _sweep(self, model: Blocks, units: Tensor, rng: Generator) -> Iterable[Tensor]:
         """The sets of units, in the order in which they are drawn."""
         count, device = units.shape[1], units.device
         if self.scan == "block":

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from annotated_types import Ge, MinLen
 
+from ebmkit.components.samplers.heatable import check_heatable
 from ebmkit.components.samplers.metropolis import Metropolis
-from ebmkit.contracts.abilities import info_of
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, StepInfo
 from ebmkit.contracts.kinds.sampler import State
-from ebmkit.contracts.known_abilities import abilities_for
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.traits import SamplerTraits
 
@@ -98,15 +97,7 @@ class ParallelTempering(Sampler):
         inner, called = self.sampler.traits(), f"sampler '{self.sampler.component_name}'"
         if isinstance(self.sampler, ParallelTempering):
             raise ValueError("the inner sampler is itself parallel tempering: give all temperatures in one list")
-        if inner.conditioning is not None:
-            raise ValueError(f"{called} passes a {inner.conditioning} to the model, but replicas differ in temperature")
-        known = abilities_for(type(self.sampler))
-        for name in sorted(inner.needs & known.keys()):
-            info = info_of(known[name])
-            if info.heated is None and not info.by_energy:
-                raise ValueError(f"{called} needs '{name}', which is not defined at other temperatures than 1")
-        if inner.temperature != 1:
-            raise ValueError(f"{called} sets its own 'temperature'; remove it, because 'temperatures' sets it")
+        check_heatable(self.sampler, "temperatures")
         if inner.fixed_scale:
             raise ValueError(f"{called} {inner.fixed_scale}, but replicas are moved in units that differ")
 

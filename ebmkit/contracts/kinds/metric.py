@@ -13,6 +13,7 @@ from ebmkit.contracts.states import Space
 from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
+    from ebmkit.contracts.question import Question
     from ebmkit.contracts.view import View
 
 
@@ -62,6 +63,11 @@ class Metric(Component, ABC):
     @abstractmethod
     def results(self) -> tuple[str, ...]:
         """The names of the numbers that `measure` returns, for use in `expect:`."""
+
+    def results_in(self, question: Question) -> tuple[str, ...]:
+        """Those of `results` that `measure` returns in this experiment; all of them, unless some need more than others
+        and are left out without it."""
+        return self.results()
 
     @abstractmethod
     def measure(self, view: View) -> dict[str, float]:

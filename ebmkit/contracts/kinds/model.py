@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ebmkit.contracts.built import Builder, WrongBuild
 from ebmkit.contracts.kinds.schedule import Schedule
 from ebmkit.contracts.known_abilities import broken_promise
+from ebmkit.contracts.parts import Part
 from ebmkit.contracts.states import Event, Space
 from ebmkit.contracts.traits import ModelTraits
 
@@ -60,6 +61,13 @@ class Model(Builder, ABC):
         Nothing is built to find it: zero refuses training, and too many for the memory refuse the spec.
         """
         return None
+
+    def parts(self, event: Event) -> tuple[Part, ...]:
+        """The parts that stages of training can name, in the order in which they are trained; none by default.
+
+        A model with parts offers the ability `parts`. The model of a part is that of the module `part(name)`.
+        """
+        return ()
 
     def builds(self) -> type:
         from torch import nn

@@ -48,13 +48,21 @@ class Objective(Component, ABC):
     #: tests all that claim it.
     consistent: ClassVar[bool] = False
     #: Whether it sees the slope of the energy near the data only, and so not the weights of separated modes. By default
-    #: its samples are drawn by chains of local steps, and its learning rate is smaller.
+    #: its samples are drawn by chains of local steps.
     local: ClassVar[bool] = False
+    #: The factor of the model's default learning rate: below 1 for a loss that overfits early.
+    rate_factor: ClassVar[float] = 1.0
 
     def traits(self) -> ObjectiveTraits:
         """Requirements of this objective. Override it if parameters decide, and to name a sampler or a schedule."""
         return ObjectiveTraits(
-            self.spaces, self.needs, self.conditioning, self.noise_needs, self.needs_labels, local=self.local
+            self.spaces,
+            self.needs,
+            self.conditioning,
+            self.noise_needs,
+            self.needs_labels,
+            local=self.local,
+            rate_factor=self.rate_factor,
         )
 
     def extras(self, event: Event, data: Tensor) -> nn.Module | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import cast
 
 from torch import Generator, Tensor, nn
 
+from ebmkit.contracts.abilities import Hidden, missing_members
 from ebmkit.contracts.modules.live import LiveModule
 from ebmkit.contracts.setting import Setting
 from ebmkit.contracts.states import Space
@@ -41,5 +43,21 @@ class Starts(LiveModule):
         """Where new chains start: here, or for starts that keep chains, at others."""
         return self
 
+    def hidden_of(self, fresh: Tensor) -> Tensor:
+        """The hidden units of the chains drawn last: those that were kept, or `fresh (B, H)` for new chains."""
+        return fresh
+
+    def keep_hidden(self, hidden: Tensor) -> None:
+        """Store the hidden units `(B, H)` of the chains drawn last, before their visible ones. The default does
+        nothing."""
+
     def keep(self, x: Tensor) -> None:
         """Store the end points of the chains drawn last. The default does nothing."""
+
+
+def kept_hidden_units(model: nn.Module) -> int:
+    """The number of hidden units that belong to the state of a chain between two draws; 0 for most models."""
+    if missing_members(model, Hidden):
+        return 0
+    found = cast("Hidden", model)
+    return found.hidden_units if found.keeps_hidden else 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf, prod, sqrt
 from statistics import median
 from typing import Any
 
-from ebmkit.engine.telling.advice import learning_rate, one_of, parameter, step_length, training_sampler
+from ebmkit.contracts.kinds import Objective, Sampler
+from ebmkit.contracts.walk import walk
+from ebmkit.engine.telling.advice import learning_rate, one_of, parameter, step_length
+from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
 
 #: The number of points at the beginning of a series that define its usual value, and of recent points to compare.
@@ -26,7 +29,7 @@ class Health:
 
     def __init__(self, warn: Callable[[str], None], plan: Plan) -> None:
         self.warn, self.plan = warn, plan
-        self.sampler = training_sampler(plan)
+        self.stage = 0
         self._warned: set[str] = set()
         self._series: dict[str, list[float]] = {}
         #: The sum of divergences over steps, and the last step of it.
@@ -37,6 +40,20 @@ class Health:
             "v": self._v,
             "buffer_age": self._age,
         }
+
+    def begin_stage(self, stage: int) -> None:
+        """A stage with its own part or objective: its numbers are not compared with those of the stages before."""
+        if stage != self.stage and not (self.plan.spec.is_shared(stage) and self.plan.spec.is_shared(self.stage)):
+            self._series.clear()
+        self.stage = stage
+
+    def restore(self, stage: int, began: int, records: Iterable[tuple[int, dict[str, float]]]) -> None:
+        """Check what was recorded before a run is continued, in a stage that began after the step `began`."""
+        self.stage = stage
+        own = bool(self.plan.spec.stages) and not self.plan.spec.is_shared(stage)
+        for step, values in records:
+            if not own or step > began:
+                self.look(step, values)
 
     def look(self, step: int, values: dict[str, float]) -> None:
         """Check what was recorded at a step, as means over the steps since the last record."""
@@ -79,7 +96,7 @@ class Health:
             return ""
         options = one_of(
             f"a larger {of}" if (of := self._of_sampler("steps")) else "",
-            f"a larger {of}" if (of := parameter(self.plan, ("objective",), "energy_l2")) else "",
+            f"a larger {of}" if (of := parameter(self.plan, self._at, "energy_l2")) else "",
             f"a smaller {of}" if (of := learning_rate(self.plan)) else "",
         )
         return (
@@ -92,13 +109,13 @@ class Health:
 
     def _blind(self, first: list[float], last: list[float]) -> str:
         """A loss above that of a model for which data and noise are the same."""
-        objective = self.plan.spec.objective
+        objective = self._objective
         blind, now = objective.traits().blind_loss if objective else inf, median(last)
         if now <= BLIND * blind:
             return ""
         options = one_of(
             f"another {of}" if (of := learning_rate(self.plan)) else "",
-            f"another {of}" if (of := parameter(self.plan, ("objective",), "noise")) else "",
+            f"another {of}" if (of := parameter(self.plan, self._at, "noise")) else "",
         )
         return (
             f"the loss is {now:.3g} at the end of training, {now / blind:.2g} times that of a classifier that cannot "
@@ -126,7 +143,7 @@ class Health:
         options = one_of(
             self._steps("smaller"),
             f"{of}" if (of := parameter(self.plan, ("model",), "spectral_norm")) else "",
-            f"a larger {of}" if (of := parameter(self.plan, ("objective",), "energy_l2")) else "",
+            f"a larger {of}" if (of := parameter(self.plan, self._at, "energy_l2")) else "",
         )
         return (
             f"v, the gradient of the energy along chains, has grown from {usual:.3g} to {now:.3g}, so that a step "
@@ -135,7 +152,7 @@ class Health:
 
     def _lengths(self, v: float) -> tuple[float, float]:
         """The drift of a step of chains with gradient v, and the length of its noise; no drift if it is corrected."""
-        objective = self.plan.spec.objective
+        objective = self._objective
         sampler: Any = objective.traits().sampler if objective else None
         step = getattr(sampler, "step_size", None)
         if step is None or "acceptance" in sampler.traits().traces:
@@ -149,7 +166,7 @@ class Health:
         now = median(last)
         if now < 500:
             return ""
-        size = parameter(self.plan, ("objective", "init"), "size") or "'size'"
+        size = parameter(self.plan, (*self._at, "init"), "size") or "'size'"
         return f"replay-buffer entries are reused only every {now:.0f} steps; use a smaller {size}"
 
     def _divergence(self, share: float) -> str:
@@ -157,6 +174,22 @@ class Health:
             f"{share:.3%} of the steps of chains diverged and were rejected: the energy was not finite, or its error "
             f"very large; use {self._steps('smaller')}"
         )
+
+    @property
+    def _objective(self) -> Objective | None:
+        """The objective of the current stage."""
+        return self.plan.spec.objective_of(self.stage) if self.plan.spec.stages else self.plan.spec.objective
+
+    @property
+    def _at(self) -> Path:
+        """Where it is."""
+        return self.plan.spec.objective_path(self.stage) if self.plan.spec.stages else ("objective",)
+
+    @property
+    def sampler(self) -> Path | None:
+        """Where its sampler is."""
+        inside = walk(self._objective, self._at)
+        return next((path for path, component in inside if isinstance(component, Sampler)), None)
 
     def _of_sampler(self, name: str) -> str:
         return parameter(self.plan, self.sampler, name) if self.sampler else ""

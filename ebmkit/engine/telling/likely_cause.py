@@ -8,7 +8,7 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from ebmkit.chains.energy import frozen
 from ebmkit.contracts.kinds import Sampler
@@ -74,11 +74,12 @@ class _Training:
         self.broken = _first(parts.model.named_parameters())
         self.norms = norms
         # Most optimizers have a state from their first step on, so the last one with a state is the current one.
-        self.stage = max((index for index, optimizer in enumerate(parts.optimizers) if optimizer.state), default=0)
+        begun = [(index, stage) for index, stage in enumerate(parts.working) if stage and stage.optimizer.state]
+        self.stage, working = begun[-1] if begun else (0, parts.working[0] if parts.working else None)
         self.rate: float | None = None
         self.usual: float | None = None
-        if parts.optimizers:
-            self.rate = parts.optimizers[self.stage].param_groups[0].get("lr")
+        if working:
+            self.rate = working.optimizer.param_groups[0].get("lr")
             default = getattr(type(plan.spec.stages[self.stage].optimizer), "lr", None)
             self.usual = default if isinstance(default, float) else None
 
@@ -176,11 +177,11 @@ def _slope(plan: Plan, parts: Parts) -> float | None:
 
 def _lost_tensor(parts: Parts) -> Cause | None:
     """The first weight or buffer of a network that is not finite."""
-    modules = {"model": parts.model, "extras": parts.extras}
-    for name, module in modules.items():
+    modules = _modules(parts)
+    for name, module in modules:
         if module and (weight := _first(module.named_parameters())):
             return Cause(f"'{weight}' of the {name} is not finite; a smaller learning rate may prevent this")
-    for name, module in modules.items():
+    for name, module in modules:
         if module and (buffer := _first(module.named_buffers())):
             return Cause(f"'{buffer}', which the {name} keeps from step to step, is not finite; all weights are finite")
     return None
@@ -188,11 +189,17 @@ def _lost_tensor(parts: Parts) -> Cause | None:
 
 def _lost_gradient(parts: Parts) -> Cause | None:
     """The first weight whose gradient is not finite."""
-    for name, module in (("model", parts.model), ("extras", parts.extras)):
+    for name, module in _modules(parts):
         gradients = ((weight, p.grad) for weight, p in module.named_parameters()) if module else ()
         if weight := _first(gradients):
             return Cause(f"the gradient of '{weight}' of the {name} is not finite; all weights are finite")
     return None
+
+
+def _modules(parts: Parts) -> list[tuple[str, nn.Module | None]]:
+    """The model, and the auxiliary modules of all stages that have begun."""
+    extras = {id(stage.extras): stage.extras for stage in parts.working if stage}
+    return [("model", parts.model), *(("extras", module) for module in extras.values())]
 
 
 def _first(named: Iterable[tuple[str, Tensor | None]]) -> str:

@@ -39,7 +39,7 @@ def reasons(view: RunView) -> list[str]:
 
 def _local(view: RunView) -> Iterator[str]:
     """An objective that cannot know how much of the data is in each of several separated modes."""
-    if (objective := view.spec.objective) and objective.traits().local and view.plan.spec.stages:
+    if (objective := view.spec.final_objective) and objective.traits().local and view.plan.spec.stages:
         yield (
             f"objective '{objective.component_name}' sees the slope of the energy near the data only, so it does not "
             "learn the weights of separated modes; try objective 'nce', or a network of scores (model 'mlp_score' with "
@@ -49,6 +49,8 @@ def _local(view: RunView) -> Iterator[str]:
 
 def _loss(view: RunView) -> Iterator[str]:
     """A loss that never fell. Those of two players, and of chains, do not fall in a good training either."""
+    if not all(map(view.spec.is_shared, range(len(view.spec.stages)))):
+        return  # losses of different stages cannot be compared
     objective, series = view.spec.objective, view.series
     losses = [value for _, value in series.get("loss", ())]
     if objective is None or objective.traits().sampler or "rival_loss" in series or len(losses) < FEWEST:

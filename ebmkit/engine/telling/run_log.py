@@ -169,7 +169,10 @@ def describe(plan: Plan, parts: Parts) -> list[str]:
         size = min(stage.batch_size, len(parts.train) if parts.train is not None else stage.batch_size)
         batches = f"{count(stage.steps, 'step')} of {count(size, 'point')}"
         batches += ", which is all the data" if size < stage.batch_size else ""
-        lines.append(("train", f"{stage.optimizer.component_name}: {batches}"))
+        by = [stage.objective.component_name] if stage.objective else []
+        what = [*([f"part {stage.part}"] if stage.part else []), *by]
+        before = f"{' by '.join(what)}, " if what else ""
+        lines.append(("train", f"{before}{stage.optimizer.component_name}: {batches}"))
     if words := chain_words(spec):
         lines.append(("sampler", words))
     if parts.train is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Init, Metric, Noise, Objective, Sampler
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.chains import chain_misfits, start_misfits
 from ebmkit.language.fit.counts import count_misfits
@@ -14,6 +16,7 @@ from ebmkit.language.fit.metrics import expectation_misfits, metric_misfits, sto
 from ebmkit.language.fit.places import Places, event_of
 from ebmkit.language.fit.refusals import refusal_misfits
 from ebmkit.language.fit.scale import scale_misfits
+from ebmkit.language.fit.stages import idle_objective, part_misfits, seen_from
 from ebmkit.language.fit.states import data_misfits, idle_misfits, section_misfits, shape_misfits
 from ebmkit.language.fit.training import (
     ability_misfits,
@@ -54,25 +57,35 @@ def _uncounted(checked: Checked, here: Places, *, idle: bool) -> Iterator[Ebmkit
     if unreadable or nameless:
         return  # the rest depends on the shape of a state, and on what components offer and need
     yield from shape_misfits(checked, here)
+    if absent := list(part_misfits(checked, here)):
+        yield from absent
+        return  # what an objective has to fit is not known
+    yield from idle_objective(checked, here)
     yield from model_misfits(checked, here)
     yield from scale_misfits(checked, here)
     for path, component in walk(checked.spec):
-        if isinstance(component, Sampler) and (inner := component.inner()):
-            yield from wrapper_misfits(path, component, inner, checked, here)
-            continue  # the rest follows from the sampler inside, which is checked itself
-        if isinstance(component, (Sampler, Objective)):
-            yield from ability_misfits(path, component, checked, here)
-            yield from schedule_misfits(path, component, checked, here)
-        if isinstance(component, (Sampler, Objective, Noise, Metric)):
-            yield from space_misfits(path, component, checked, here)
-        if isinstance(component, Noise):
-            yield from noise_shape_misfits(path, component, checked, here)
-            yield from noise_misfits(path, component, checked, here)
-        if isinstance(component, Init):
-            yield from start_misfits(path, component, checked, here)
+        for seen in seen_from(path, checked):
+            yield from _component_misfits(path, component, seen, here)
     yield from refusal_misfits(checked, here)
     yield from objective_misfits(checked, here)
     yield from chain_misfits(checked, here)
     yield from metric_misfits(checked, here)
     yield from stop_misfits(checked, here)
     yield from expectation_misfits(checked, here)
+
+
+def _component_misfits(path: Path, component: Component, checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Does a component fit the model that it is used with?"""
+    if isinstance(component, Sampler) and (inner := component.inner()):
+        yield from wrapper_misfits(path, component, inner, checked, here)
+        return  # the rest follows from the sampler inside, which is checked itself
+    if isinstance(component, (Sampler, Objective)):
+        yield from ability_misfits(path, component, checked, here)
+        yield from schedule_misfits(path, component, checked, here)
+    if isinstance(component, (Sampler, Objective, Noise, Metric)):
+        yield from space_misfits(path, component, checked, here)
+    if isinstance(component, Noise):
+        yield from noise_shape_misfits(path, component, checked, here)
+        yield from noise_misfits(path, component, checked, here)
+    if isinstance(component, Init):
+        yield from start_misfits(path, component, checked, here)

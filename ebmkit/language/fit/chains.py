@@ -12,6 +12,7 @@ from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import Places, label_of
 from ebmkit.language.sections import Chains, Spec
+from ebmkit.language.stages import objective_root
 
 #: Fewest steps of a warm-up; shorter ones end while step sizes are still the first that are tried.
 SHORTEST = 20
@@ -24,12 +25,14 @@ def start_misfits(path: Path, init: Init, checked: Checked, here: Places) -> Ite
     spec = checked.spec
     if init.needs_data and not spec.data:
         yield SectionMissing(f"{label_of(init)} starts chains at data points, but there is no 'data:'", here(*path))
-    capacity = init.capacity()
-    if capacity is None or path[0] != "objective":
+    capacity, root = init.capacity(), objective_root(path)
+    if capacity is None or root is None:
         return
     in_noise = any(isinstance(outer, Noise) and at == path[: len(at)] for at, outer in walk(spec))
     ratio = spec.objective.traits().noise_ratio if in_noise and spec.objective else 1.0
     for position, stage in enumerate(spec.stages):
+        if spec.objective_path(position) != root:
+            continue
         # The product of numbers that a spec may say can be infinite.
         if (needed := max(1, round(min(ratio * stage.batch_size, 2.0**63)))) > capacity:
             yield TooManyChains(
@@ -46,6 +49,13 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     chains, sampler = checked.spec.chains, checked.spec.sampler
     if sampler and sampler.traits().from_noise:
         yield from _from_noise_misfits(sampler, checked, here)
+    elif chains and sampler and sampler.traits().searches:
+        yield Unsuitable(
+            f"{label_of(sampler)} searches for one state of low energy, so it cannot run long chains that keep many",
+            here("chains"),
+            other=here("sampler"),
+            help="leave out 'chains:', and set the number of searches by 'samples:'",
+        )
     elif chains and sampler:
         yield from _long_chain_misfits(chains, sampler, here)
         yield from _capacity_misfits(chains, checked.spec.init, here)

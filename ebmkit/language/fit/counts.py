@@ -14,6 +14,8 @@ from ebmkit.errors.running import ComponentFailed
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.memory import memory_misfits
 from ebmkit.language.fit.places import Places, event_of, label_of
+from ebmkit.language.fit.stages import seen_from
+from ebmkit.language.stages import part_of
 
 
 def count_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
@@ -32,8 +34,9 @@ def _wrong_counts(checked: Checked, event: Event, here: Places) -> Iterator[Ebmk
     for path, component in walk(checked.spec):
         if isinstance(component, Model) and len(path) > 1:
             continue  # counted by the component around it, which may build it for another shape
+        seen = [event_of(each) for each in seen_from(path, checked)]
         try:
-            count = _count(component, event)
+            count = _count(component, (seen[0] if seen else None) or event)
         except Exception as error:
             said = f"{here.label(component)} cannot count its parameters: {describe_error(error)}"
             yield ComponentFailed(said, here(*path))
@@ -51,15 +54,18 @@ def _count(component: Component, event: Event) -> int | None:
 
 def _trained_misfits(checked: Checked, event: Event, here: Places) -> Iterator[EbmkitError]:
     """Checks that there is something to train: parameters of the model, or of the objective."""
-    model, objective = checked.spec.model, checked.spec.objective
-    if not (objective and checked.spec.train):
-        return
-    if model.parameter_count(event) == 0 and objective.parameter_count(event) == 0:
+    spec, told = checked.spec, False
+    for index in range(len(spec.stages)):
+        objective, part = spec.objective_of(index), part_of(spec, event, index)
+        model, shape = (part.model, part.event) if part else (spec.model, event)
+        if told or objective is None or model.parameter_count(shape) != 0 or objective.parameter_count(shape) != 0:
+            continue
+        told = True
         yield Unsuitable(
             f"there is nothing to train: {label_of(model)} has no trainable parameters, "
             f"and {label_of(objective)} adds none",
             here("model"),
             label="no trainable parameters",
-            other=here("objective"),
+            other=here(*spec.objective_path(index)),
             help="use a model with trainable parameters, or leave out 'objective:' and 'train:' to sample this one",
         )

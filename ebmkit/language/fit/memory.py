@@ -14,6 +14,7 @@ from ebmkit.errors.source import Path
 from ebmkit.language.fit.machine import may_have_gpu
 from ebmkit.language.fit.places import Places, label_of
 from ebmkit.language.sections import Spec
+from ebmkit.language.stages import part_of
 from ebmkit.storage.memory import total_memory
 
 _BYTES = {"float32": 4, "float64": 8, "bfloat16": 2}
@@ -72,14 +73,19 @@ def _needs(spec: Spec, event: Event) -> Iterator[Need]:
 
 def _noise(spec: Spec, event: Event) -> Iterator[Need]:
     """The noise that an objective draws for a batch, which has no more points than the data."""
-    if not spec.objective or not any(isinstance(part, Noise) for _, part in walk(spec.objective)):
-        return
-    points = spec.data.point_count("train") if spec.data else None
-    batch = max((min(stage.batch_size, points or stage.batch_size) for stage in spec.stages), default=0)
-    rows = int(min(spec.objective.traits().noise_ratio * batch, 2.0**63))  # the product may be infinite
-    if _in_host(spec):
-        what = f"{label_of(spec.objective)} draws {rows:,} noise samples of shape {event} in each step, which take {{}}"
-        yield Need(rows * prod(event) * _BYTES[spec.dtype], ("objective",), what, "use fewer noise samples per point")
+    points, largest = spec.data.point_count("train") if spec.data else None, dict[Path, Need]()
+    for index, stage in enumerate(spec.stages):
+        objective, path = spec.objective_of(index), spec.objective_path(index)
+        if not objective or not any(isinstance(part, Noise) for _, part in walk(objective)) or not _in_host(spec):
+            continue
+        part = part_of(spec, event, index)
+        shape = part.event if part else event
+        batch = min(stage.batch_size, points or stage.batch_size)
+        rows = int(min(objective.traits().noise_ratio * batch, 2.0**63))  # the product may be infinite
+        what = f"{label_of(objective)} draws {rows:,} noise samples of shape {shape} in each step, which take {{}}"
+        need = Need(rows * prod(shape) * _BYTES[spec.dtype], path, what, "use fewer noise samples per point")
+        largest[path] = max(largest.get(path, need), need, key=lambda each: each.size)
+    yield from largest.values()
 
 
 def _samples(spec: Spec, event: Event) -> Need:

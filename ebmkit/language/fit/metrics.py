@@ -16,7 +16,7 @@ from ebmkit.errors.fit import (
     Unsuitable,
 )
 from ebmkit.language.check import Checked
-from ebmkit.language.fit.places import Places, conditioned, label_of, model_for
+from ebmkit.language.fit.places import Places, conditioned, label_of, model_for, question_of
 from ebmkit.registry.spelling import did_you_mean
 
 #: Traces that `chains/draws.py` keeps for long chains.
@@ -31,7 +31,7 @@ def metric_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
         yield from _trace_misfits(position, metric, checked, here)
         yield from _data_misfits(position, metric, checked, here)
         yield from _sample_misfits(position, metric, checked, here)
-        for name in metric.results():
+        for name in _reported(metric, checked):
             if name in first:
                 yield MeasuredTwice(
                     f"'{name}' is measured twice",
@@ -155,7 +155,7 @@ def _trace_misfits(position: int, metric: Metric, checked: Checked, here: Places
 
 def stop_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     spec = checked.spec
-    followed = [name for metric in spec.evaluate if metric.every for name in metric.results()]
+    followed = [name for metric in spec.evaluate if metric.every for name in _reported(metric, checked)]
     for position, stage in enumerate(spec.stages):
         if stage.stop and stage.stop.metric not in followed:
             yield UnknownMeasurement(
@@ -167,7 +167,7 @@ def stop_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
 
 
 def expectation_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    measured = [name for metric in checked.spec.evaluate for name in metric.results()]
+    measured = [name for metric in checked.spec.evaluate for name in _reported(metric, checked)]
     for position, expectation in enumerate(checked.spec.expect):
         if expectation.metric not in measured:
             yield UnknownMeasurement(
@@ -176,3 +176,9 @@ def expectation_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]
                 label=did_you_mean(expectation.metric, measured),
                 help=f"reported: {', '.join(measured)}" if measured else "add a metric under 'evaluate:'",
             )
+
+
+def _reported(metric: Metric, checked: Checked) -> tuple[str, ...]:
+    """The names of what a metric reports in this experiment."""
+    question = question_of(checked)
+    return metric.results() if question is None else metric.results_in(question)

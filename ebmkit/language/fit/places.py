@@ -10,6 +10,7 @@ from ebmkit.contracts.question import Question
 from ebmkit.contracts.states import Conditioning
 from ebmkit.errors.source import Place
 from ebmkit.language.check import Checked
+from ebmkit.language.plan import question_about
 from ebmkit.language.scaling import with_scale
 from ebmkit.registry.registry import Registry
 
@@ -73,7 +74,7 @@ def model_for(conditioning: Conditioning) -> str:
 def event_of(checked: Checked) -> Event | None:
     """The shape of a state: that of the data, or the one fixed by the model's parameters."""
     spec = checked.spec
-    return spec.data.event() if spec.data else spec.model.event()
+    return checked.seen or (spec.data.event() if spec.data else spec.model.event())
 
 
 def question_of(checked: Checked) -> Question | None:
@@ -81,7 +82,4 @@ def question_of(checked: Checked) -> Question | None:
     spec, event = checked.spec, event_of(checked)
     if event is None:
         return None
-    chains = spec.chains.count if spec.chains else None
-    scale = with_scale(spec)[0].scale
-    samples = spec.chains.draws(spec.samples) * spec.chains.count if spec.chains else spec.samples
-    return Question(event, spec.model, spec.data, spec.objective, spec.chain_sampler, chains, scale, samples)
+    return question_about(with_scale(spec)[0], event)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds import Data, Model, Sampler
+from ebmkit.contracts.kinds import Data, Event, Model, Sampler
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
@@ -16,31 +16,35 @@ from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import Places, label_of, question_of
+from ebmkit.language.fit.stages import seen_from
 
 
 def refusal_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     """The refusals of all components of the spec. Models and data inside other components are left to these."""
-    question = question_of(checked)
-    if question is None:
+    if question_of(checked) is None:
         return
-    asked: set[int] = set()
+    asked: set[tuple[int, Event]] = set()
     for path, component in walk(checked.spec):
         inside = isinstance(component, Model | Data) and len(path) > 1
         if inside or (isinstance(component, Model) and _has_another_shape(checked)):
             continue
-        if id(component) in asked:  # a shared component is reported once
-            continue
-        asked.add(id(component))
-        try:
-            reason: Any = component.refusal(question)
-        except Exception as error:  # a plugin may raise anything
-            yield ComponentFailed(f"{here.label(component)}: 'refusal' raised {describe_error(error)}", here(*path))
-            continue
-        if reason is not None and not isinstance(reason, str):
-            said = f"'refusal' returned an object of type {type_name(reason)}, but text or None is expected"
-            yield ComponentFailed(f"{here.label(component)}: {said}", here(*path))
-        elif reason:
-            yield _refused(path, component, f"{label_of(component)} {reason}", question, here)
+        for question in filter(None, map(question_of, seen_from(path, checked))):
+            if (id(component), question.event) not in asked:  # a shared component is reported once
+                asked.add((id(component), question.event))
+                yield from _refusals(path, component, question, here)
+
+
+def _refusals(path: Path, component: Component, question: Question, here: Places) -> Iterator[EbmkitError]:
+    try:
+        reason: Any = component.refusal(question)
+    except Exception as error:  # a plugin may raise anything
+        yield ComponentFailed(f"{here.label(component)}: 'refusal' raised {describe_error(error)}", here(*path))
+        return
+    if reason is not None and not isinstance(reason, str):
+        said = f"'refusal' returned an object of type {type_name(reason)}, but text or None is expected"
+        yield ComponentFailed(f"{here.label(component)}: {said}", here(*path))
+    elif reason:
+        yield _refused(path, component, f"{label_of(component)} {reason}", question, here)
 
 
 def _has_another_shape(checked: Checked) -> bool:

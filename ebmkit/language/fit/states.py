@@ -81,9 +81,10 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
 def section_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     spec = checked.spec
     if spec.train:
-        for name in ("data", "objective"):
-            if getattr(spec, name) is None:
-                yield SectionMissing(f"training needs '{name}:'", here("train"))
+        if spec.data is None:
+            yield SectionMissing("training needs 'data:'", here("train"))
+        if not all(map(spec.objective_of, range(len(spec.stages)))):
+            yield SectionMissing("training needs 'objective:'", here("train"))
     elif spec.objective:
         yield SectionMissing(
             f"{label_of(spec.objective)} is for training, but there is no 'train:'",

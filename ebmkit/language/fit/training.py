@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Metric, Noise, Objective, Sampler, Schedule
+from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import (
     AbilityMissing,
@@ -20,6 +21,7 @@ from ebmkit.errors.fit import (
 from ebmkit.errors.source import Path
 from ebmkit.language.check import Checked
 from ebmkit.language.fit.places import Places, conditioned, event_of, label_of, model_for
+from ebmkit.language.stages import objective_root
 
 
 def ability_misfits(
@@ -28,7 +30,7 @@ def ability_misfits(
     """Checks that the model has the abilities that a sampler or an objective needs."""
     model, objective = checked.spec.model, checked.spec.objective
     gives, takes = component.traits().conditioning, model.traits().conditioning
-    if path[1:] and path[0] == "objective" and objective and objective.traits().conditioning != takes:
+    if objective_root(path) not in (None, path) and objective and objective.traits().conditioning != takes:
         return  # another objective brings other samplers
     if gives != takes:
         fitting = here.fitting(component.component_kind)
@@ -158,37 +160,39 @@ def noise_shape_misfits(path: Path, noise: Noise, checked: Checked, here: Places
 
 
 def noise_misfits(path: Path, noise: Noise, checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    objective = checked.spec.objective
-    if objective is None or path[:-1] != ("objective",):
+    objective, root = checked.spec.objective, objective_root(path)
+    if objective is None or root is None or path[:-1] != root:
         return
     if lacking := sorted(objective.traits().noise_needs - noise.traits().offers):
         yield AbilityMissing(
             f"{label_of(objective)} needs noise that is '{', '.join(lacking)}', which {label_of(noise)} is not",
             here(*path),
             label=f"offers {', '.join(sorted(noise.traits().offers))}",
-            other=here("objective"),
+            other=here(*root),
             other_label=f"needs {', '.join(sorted(objective.traits().noise_needs))}",
         )
 
 
 def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
-    objective, data = checked.spec.objective, checked.spec.data
-    if objective is None:
-        return
-    if objective.traits().needs_labels and data and not data.traits().labelled:
-        yield Unsuitable(
-            f"{label_of(objective)} learns from labels, but {label_of(data)} has none",
-            here("objective"),
-            other=here("data"),
-            other_label="no labels",
-        )
+    data = checked.spec.data
+    for path, objective in walk(checked.spec):
+        if not isinstance(objective, Objective) or path != objective_root(path):
+            continue  # one inside another says so to it
+        if objective.traits().needs_labels and data and not data.traits().labelled:
+            yield Unsuitable(
+                f"{label_of(objective)} learns from labels, but {label_of(data)} has none",
+                here(*path),
+                other=here("data"),
+                other_label="no labels",
+            )
 
 
 def _class_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     """Checks that the labels of the data are among those that the model distinguishes."""
-    model, objective, data = checked.spec.model, checked.spec.objective, checked.spec.data
+    model, data = checked.spec.model, checked.spec.data
     known = model.traits().classes
-    uses_labels = model.traits().labelled or (objective and objective.traits().needs_labels)
+    objectives = [checked.spec.objective_of(index) for index in range(len(checked.spec.stages))]
+    uses_labels = model.traits().labelled or any(each and each.traits().needs_labels for each in objectives)
     if not (data and data.traits().labelled and uses_labels) or known is None:
         return
     found = data.class_count()

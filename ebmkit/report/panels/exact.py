@@ -19,7 +19,10 @@ NUMBERS = 1 << 24
 def has_exact(view: RunView) -> bool:
     """Whether the target of a sampling experiment can be sampled directly."""
     spec = view.plan.spec
-    return "sample_exact" in spec.model.traits().offers and not spec.stages and temperature(view) == 1
+    sampler = view.plan.chain_sampler
+    if spec.stages or (sampler and sampler.traits().searches):
+        return False
+    return "sample_exact" in spec.model.traits().offers and temperature(view) == 1
 
 
 def exact_draws(view: RunView, most: int = POINTS) -> Tensor:

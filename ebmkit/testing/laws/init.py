@@ -8,13 +8,16 @@ import torch
 from torch import Tensor
 
 from ebmkit.components.inits.replay import Replay
+from ebmkit.components.models.hopfield import Hopfield
 from ebmkit.contracts.kinds import Init
+from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.modules.starts import Starts
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Inapplicable, Law, require
 from ebmkit.testing.oracles import generator
-from ebmkit.testing.partner import default_dtype, seeded
+from ebmkit.testing.partner import build, default_dtype, seeded
+from ebmkit.testing.setting import small_setting
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unmoved
 
 #: Rows of a batch.
@@ -24,7 +27,10 @@ CHAINS = 7
 def _starts(init: Init, case: Case, dtype: torch.dtype = torch.float64, seed: int = 0) -> Starts:
     with seeded(seed), default_dtype(dtype):
         objective = Replay(size=CHAINS).build(case.event)  # an init may continue the chains of an objective
-        return init.build(case.event).follow(objective).to(dtype)
+        starts = init.build(case.event).follow(objective).to(dtype)
+    memory = build(Hopfield(patterns=3, shape=case.event), case.event, dtype=dtype)  # or start at patterns of the model
+    prepare_modules(starts, small_setting(memory, case.event))
+    return starts
 
 
 def _batch(init: Init, case: Case, dtype: torch.dtype = torch.float64, *, full: bool = False) -> Tensor:

@@ -17,13 +17,14 @@ from ebmkit.testing.view import small_plans, small_run
 
 #: At most the number of data, and of chains in one block: the sizes of blocks depend on the device.
 SAMPLES = 150
+#: Parameters that set the cost of a metric, and small values of them.
+SMALL = {"samples": SAMPLES, "temperatures": 20}
 
 
 def _small(metric: Metric) -> Metric:
-    """The same metric with few samples, if their number is a parameter."""
-    if any(field.name == "samples" for field in dataclasses.fields(metric)):
-        return dataclasses.replace(metric, samples=SAMPLES)  # type: ignore[call-arg]
-    return metric
+    """The same metric with few samples or temperatures, if their number is a parameter."""
+    small = {field.name: SMALL[field.name] for field in dataclasses.fields(metric) if field.name in SMALL}
+    return dataclasses.replace(metric, **small)
 
 
 def _measured(metric: Metric, view: RunView) -> dict[str, float]:
@@ -33,7 +34,7 @@ def _measured(metric: Metric, view: RunView) -> dict[str, float]:
 def measures_what_it_names(metric: Metric, case: Case) -> None:
     """`measure` returns a finite float for each name in `results`, and for no other."""
     for plan in small_plans(metric, case.event):
-        found, named = _measured(metric, small_run(metric, plan)), _small(metric).results()
+        found, named = _measured(metric, small_run(metric, plan)), _small(metric).results_in(plan.question)
         require(tuple(found) == named, f"it measures {', '.join(found)}, but names {', '.join(named)}")
         for name, value in found.items():
             require(type(value) is float and math.isfinite(value), f"'{name}' is {value!r}, a {type(value).__name__}")

@@ -192,6 +192,8 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
     Samplers that can reject are exact, and so are those that follow neither a gradient nor a score. Others may be
     biased by their step size, by up to 5 % of the amplitude of a characteristic function.
     """
+    if sampler.traits().searches:
+        raise Inapplicable("it searches for low energies, and has no target distribution")
     if sampler.inner():
         raise Inapplicable("its replicas do not start from their own target distribution")
     model, event = model_for(sampler, case.event, case.partners)

@@ -159,3 +159,14 @@ def test_parameters_are_bounded(wrong):
 
     with pytest.raises(Mistakes, match=f"'{next(iter(wrong))}"):
         load_spec({"ebmkit": 1, "data": {"use": "digits"} | wrong, "model": "mlp", "sampler": "langevin"})
+
+
+def test_binarized_pixels_have_two_values():
+    grey = Digits().load("test", torch.Generator()).x
+    for values, low in (("binary", 0.0), ("spin", -1.0)):
+        data = Digits(binarize=values)
+        x = data.load("test", torch.Generator()).x
+        assert data.traits().space == values
+        assert torch.equal(x, torch.where(grey >= 0, 1.0, low))
+    with pytest.raises(ValueError, match="choose one"):
+        Digits(binarize="binary", dequantize=True)

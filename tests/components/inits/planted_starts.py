@@ -35,7 +35,7 @@ BUGS = [
         "ends kept in the first slots",
         "starts",
         "components/inits/nets/replay.py",
-        "self.positions[self._slots] = x.to(self.positions.dtype)",
+        "self.positions[slots] = x.to(self.positions.dtype)",
         "self.positions[: len(x)] = x.to(self.positions.dtype)",
     ),
     Planted(

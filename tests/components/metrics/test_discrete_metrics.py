@@ -48,6 +48,24 @@ def test_energies_are_computed_in_blocks(monkeypatch):
     assert torch.equal(enumeration.log_weights(module, (3,), (-1.0, 1.0), like), whole)
 
 
+def test_a_sum_over_many_states_is_that_over_few_blocks(monkeypatch):
+    model = Ising(shape=(3, 3), coupling=0.4, field=0.1)
+    module, like = model.build((3, 3)).double(), torch.zeros(0, dtype=torch.float64)
+    whole = float(enumeration.log_weights(module, (3, 3), (-1.0, 1.0), like).logsumexp(0))
+    for block in (1 << 16, 100, 1):
+        monkeypatch.setattr(enumeration, "BLOCK", block)
+        assert float(enumeration.log_sum(module, (3, 3), (-1.0, 1.0), like)) == pytest.approx(whole, abs=1e-12)
+
+
+def test_log_z_of_17_independent_units():
+    """More than a model offers by itself: the sum has a closed form."""
+    model = Ising(shape=(17,), coupling=0.0, field=0.3)
+    found = LogZ().measure(view_of(model, None))["log_z"]
+    assert found == pytest.approx(17 * math.log(2 * math.cosh(float(torch.tensor(0.3)))), abs=1e-10)
+    assert LogZ().refusal(Question((5, 5), Ising(shape=(5, 5)))) is None
+    assert "at most 25 discrete units, but a state has 26" in LogZ().refusal(Question((26,), Ising(shape=(26,))))
+
+
 # probability
 
 
@@ -185,5 +203,6 @@ def test_a_normaliser_that_no_number_holds_is_infinite():
 
 
 def test_a_model_that_does_not_know_its_normaliser_is_refused():
-    with pytest.raises(Mistakes, match="needs 'log_z', which model 'ising' does not offer"):
-        load_spec(spec("log_z", model={"use": "ising", "shape": [5, 5]}))
+    load_spec(spec("log_z", model={"use": "ising", "shape": [5, 5]}))
+    with pytest.raises(Mistakes, match="at most 25 discrete units, but a state has 36 spin ones"):
+        load_spec(spec("log_z", model={"use": "ising", "shape": [6, 6]}))

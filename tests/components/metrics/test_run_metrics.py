@@ -380,7 +380,8 @@ def test_log_likelihood_is_refused_where_it_cannot_be_integrated():
     assert "a state has 16 real ones" in metric.refusal(Question((1, 4, 4), MLP()))
     assert metric.refusal(Question((1, 4, 4), Gaussian(mean=(0.0,) * 16))) is None
     spin = SimpleNamespace(traits=lambda: ModelTraits("spin", frozenset({"energy"})))
-    assert "2 spin ones" in metric.refusal(Question((2,), spin))
+    assert metric.refusal(Question((25,), spin)) is None
+    assert "26 spin ones" in metric.refusal(Question((26,), spin))
 
 
 # before the run

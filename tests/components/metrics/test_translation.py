@@ -154,6 +154,7 @@ def test_a_model_that_moves_with_its_data(offset):
 OTHERS = {
     "acceptance": "a share of proposals",
     "accuracy": "a share of labels",
+    "ais": "in coordinates in which the data are standardised",
     "calibration": "a share of labels",
     "denoising": "adds noise to points in the precision of the run, which rounds it",
     "ess": "by ranks, in tests/diagnostics",
@@ -161,11 +162,15 @@ OTHERS = {
     "inpainting": "images; its neighbours are those of nearest_neighbours",
     "log_z": "of the model alone",
     "loss_curve": "of numbers",
+    "mean_energy": "of the model alone",
     "ode_log_likelihood": "in float64; its networks are relative to the data",
     "probability": "of discrete states",
+    "recall": "of discrete states",
+    "restoration": "of discrete states",
     "rhat": "by ranks, in tests/diagnostics",
     "sampling_error": "of a mixture in one dimension, in float64",
     "total_variation": "of discrete states",
+    "variational_bound": "of discrete states",
     "verdict": "in units of the data, in tests/maths/test_two_sample.py",
 }
 

@@ -149,10 +149,10 @@ def test_w_is_written_once_for_a_chain():
 
 
 def test_what_it_offers_follows_from_its_parameters():
-    plain = {"energy", "gradient", "conditionals"}
+    plain = {"energy", "gradient", "conditionals", "blocks"}
     assert Boltzmann().traits().offers == plain  # of any shape
     assert Boltzmann(shape=(17,)).traits().offers == plain
-    assert Boltzmann(shape=(4, 4)).traits().offers == plain | {"sample_exact", "log_z"}
+    assert Boltzmann(shape=(4, 4)).traits().offers == plain | {"sample_exact", "log_z", "ground_state"}
     assert (Boltzmann().traits().space, Boltzmann(values="spin").traits().space) == ("binary", "spin")
     assert Boltzmann().event() is None
     assert Boltzmann(biases=(1.0, 2.0)).event() == (2,)

@@ -9,6 +9,7 @@ import torch
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.ising import Ising
+from ebmkit.components.models.nets import ising
 from ebmkit.components.samplers.gibbs import Gibbs
 from tests.components.oracles import generator
 
@@ -46,6 +47,19 @@ def test_the_energy_is_that_of_its_bonds(shape, periodic, values):
     for one, other in bonds(shape, periodic):
         expected = expected - 0.7 * x[(slice(None), *one)] * x[(slice(None), *other)]
     torch.testing.assert_close(module(x), expected)
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+@pytest.mark.parametrize("shape", [*SHAPES, (4, 4)], ids=str)
+def test_shifts_of_the_lattice_are_its_table_of_neighbours(shape, periodic, monkeypatch):
+    field = tuple(torch.linspace(-1, 2, math.prod(shape)).tolist())
+    module = Ising(shape=shape, coupling=0.7, field=field, periodic=periodic).build(shape)
+    x = spins(6, shape).flatten(1)
+    asked = [None, *module.blocks(), torch.arange(math.prod(shape)).flip(0)]
+    by_table = [module.local_field(x, sites) for sites in asked]
+    monkeypatch.setattr(ising, "MANY", 0)
+    for sites, expected in zip(asked, by_table, strict=True):
+        torch.testing.assert_close(module.local_field(x, sites), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -161,7 +175,7 @@ def test_chains_on_a_large_lattice_have_onsagers_energy(coupling, ordered):
 
 def test_what_it_offers_follows_from_its_size():
     assert {"sample_exact", "log_z", "conditionals"} <= Ising(shape=(4, 4)).traits().offers
-    assert Ising(shape=(17,)).traits().offers == {"energy", "gradient", "conditionals"}
+    assert Ising(shape=(17,)).traits().offers == {"energy", "gradient", "conditionals", "blocks"}
     assert (Ising().traits().space, Ising(values="binary").traits().space) == ("spin", "binary")
     assert Ising(shape=(2, 3)).event() == (2, 3)
 

@@ -89,8 +89,8 @@ BUGS = [
         "chain ends are forgotten",
         "snapshot",
         "components/noise/nets/snapshot.py",
-        "self.starts.keep(x)",
-        "pass",
+        "context.chain(self.sampler, source, start, starts=self.starts, traced=True)",
+        "context.chain(self.sampler, source, start, traced=True)",
     ),
     Planted(
         "S0 and S1 swapped",

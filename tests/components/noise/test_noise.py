@@ -300,10 +300,26 @@ def test_conditional_noise_is_a_gaussian_around_each_point(event):
 
 
 @shapes
+def test_conditional_noise_of_several_widths_is_their_mixture(event):
+    given, y = points(event, 50), points(event, 50, seed=1)
+    widths = (0.2, 0.7, 3.0)
+    density = ConditionalGaussianNoise(sigma=widths).build(event, given)
+    parts = torch.stack([Normal(given, width).log_prob(y).flatten(1).sum(1) for width in widths])
+    close(density.log_prob(y, given), parts.exp().mean(0).log())
+    many = given[:1].repeat(DRAWS, *[1] * len(event))
+    moved = (density.sample(many, generator(2)) - many).flatten(1)
+    mixed = lambda u: sum(normal_cdf(u / width) for width in widths) / len(widths)  # noqa: E731
+    assert_follows([(moved[:, i], mixed) for i in {0, math.prod(event) - 1}])
+
+
+@shapes
 def test_conditional_noise_is_as_wide_as_a_part_of_the_data(event):
     data = points(event)
-    density = ConditionalGaussianNoise(relative=0.3).build(event, data)
-    assert float(density.sigma) == pytest.approx(0.3 * math.sqrt(float(data.flatten(1).var(0).mean())), rel=1e-12)
+    spread = math.sqrt(float(data.flatten(1).var(0).mean()))
+    for relative in (0.3, (0.1, 4.0)):
+        density = ConditionalGaussianNoise(relative=relative).build(event, data)
+        wanted = relative if isinstance(relative, tuple) else (relative,)
+        assert density.sigma.tolist() == pytest.approx([part * spread for part in wanted], rel=1e-12)
 
 
 # --- flow ------------------------------------------------------------------------------------------------------------

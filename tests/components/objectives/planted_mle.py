@@ -36,8 +36,8 @@ BUGS = [
         "chain ends are forgotten",
         "mle",
         "components/objectives/mle.py",
-        "starts.keep(x)",
-        "pass",
+        "context.chain(self.sampler, model, starts.draw(batch, context.rng), starts=starts)",
+        "context.chain(self.sampler, model, starts.draw(batch, context.rng))",
     ),
     Planted(
         "energies of the model phase summed",

@@ -185,7 +185,7 @@ class Leaning(ConditionalDensity):
 def test_conditional_loss_is_that_of_which_came_first(event, noise, ratio):
     """With probabilities: of x and y, how likely is it that x was the data point?"""
     module, batch = network(event), torch.randn(12, *event, generator=generator(0))
-    density = ConditionalGaussian(0.8) if noise is ConditionalGaussian else Leaning()
+    density = ConditionalGaussian([0.8]) if noise is ConditionalGaussian else Leaning()
     found = ConditionalNCE(noise_ratio=ratio).loss(module, batch, StepContext(generator(1), density, 1))
     x = torch.stack([row for row in batch for _ in range(ratio)])
     y = density.sample(x, generator(1))
@@ -203,7 +203,7 @@ def test_conditional_loss_is_that_of_which_came_first(event, noise, ratio):
 @shapes
 def test_conditional_loss_does_not_see_a_constant(event, noise):
     module, batch = network(event), torch.randn(12, *event, generator=generator(0))
-    density = ConditionalGaussian(0.8) if noise is ConditionalGaussian else Leaning()
+    density = ConditionalGaussian([0.8]) if noise is ConditionalGaussian else Leaning()
     values = [
         ConditionalNCE().loss(Shifted(module, c), batch, StepContext(generator(1), density, 1)).value
         for c in (0.0, 7.0, -300.0)
@@ -259,7 +259,7 @@ def test_conditional_nce_finds_the_precision_of_a_gaussian(event):
         products = flat[:, upper[0]] * flat[:, upper[1]]
         return torch.where(upper[0] == upper[1], products / 2, products)
 
-    model, density = Quadratic(), ConditionalGaussian(sigma)
+    model, density = Quadratic(), ConditionalGaussian([sigma])
     search = torch.optim.LBFGS(
         model.parameters(), max_iter=200, tolerance_grad=1e-10, tolerance_change=1e-14, line_search_fn="strong_wolfe"
     )

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.components.bregman import planted_generators
-from tests.components.models import planted_exponential_family
+from tests.components.models import planted_exponential_family, planted_rbm
 from tests.components.noise import planted_noise, planted_snapshot
 from tests.components.objectives import (
     planted_conditional_nce,
@@ -42,6 +42,7 @@ TABLES = {
     "jem": planted_jem,
     "diffusion_recovery": planted_diffusion_recovery,
     "exponential_family": planted_exponential_family,
+    "rbm": planted_rbm,
 }
 BATTERIES = {name: table.PROOFS for name, table in TABLES.items()}
 BUGS = [bug for table in TABLES.values() for bug in table.BUGS]
@@ -58,6 +59,7 @@ QUICK = [
         "nce: noise ratio inverted",
         "snapshot: interval off by one",
         "diffusion_recovery: no precision in the chain",
+        "rbm: log Z without hidden biases",
     }
 ]
 
@@ -108,4 +110,4 @@ def test_there_are_enough_bugs_of_every_kind():
     assert len({name_of(bug) for bug in BUGS}) == len(BUGS)
     assert {bug.looked_at_by for bug in BUGS} == set(BATTERIES)
     assert all(plant.looked_at_by == name for name, table in TABLES.items() for plant in [*table.BUGS, *table.AS_RIGHT])
-    assert len(QUICK) == 6
+    assert len(QUICK) == 7

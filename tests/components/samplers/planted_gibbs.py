@@ -29,8 +29,8 @@ BUGS = [
         "neighbours of the sweep before",
         "gibbs",
         "components/samplers/gibbs.py",
-        "model.log_odds(x, sites)",
-        "model.log_odds(state.x, sites)",
+        "model.draw_units(units, sites, self.temperature, rng)",
+        "model.draw_units(state.x.flatten(1), sites, self.temperature, rng)",
     ),
     Planted(
         "all units at once",
@@ -42,7 +42,7 @@ BUGS = [
     Planted(
         "upside down",
         "gibbs",
-        "components/samplers/gibbs.py",
+        "maths/two_valued.py",
         "low + (high - low) * is_high",
         "high - (high - low) * is_high",
     ),
@@ -50,8 +50,8 @@ BUGS = [
         "temperature forgotten",
         "gibbs",
         "components/samplers/gibbs.py",
-        "model.log_odds(x, sites) / self.temperature",
-        "model.log_odds(x, sites)",
+        "model.draw_units(units, sites, self.temperature, rng)",
+        "model.draw_units(units, sites, 1.0, rng)",
     ),
     Planted(
         "the last unit never drawn",

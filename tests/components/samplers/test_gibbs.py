@@ -105,7 +105,7 @@ def test_a_random_scan_is_the_same_in_all_chains():
 def test_gradients_serve_compositions(model):
     """Which offer an energy and a gradient, and no conditionals."""
     assert model.traits().space == "spin"
-    assert "conditionals" not in model.traits().offers
+    assert "blocks" not in model.traits().offers
     x = run_chain(GibbsWithGradients(steps=3), model.build((3,)), coins(20, (3,), "spin"), generator(0)).x
     assert set(x.unique().tolist()) <= {-1.0, 1.0}
 
@@ -128,11 +128,10 @@ def said(spec):
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ({"model": {"use": "gaussian", "mean": [0, 0]}, "sampler": "gibbs"}, "needs binary or spin states"),
-        ({"model": {"use": "gaussian", "mean": [0, 0]}, "sampler": "gibbs"}, "needs 'conditionals'"),
+        ({"model": {"use": "gaussian", "mean": [0, 0]}, "sampler": "gibbs"}, "needs 'blocks'"),
         ({"model": "ising", "sampler": "langevin"}, "needs real states, but model 'ising' has spin states"),
         ({"model": {"use": "ising", "shape": [9, 9]}, "sampler": "exact"}, "needs 'sample_exact'"),
-        ({"model": {"use": "tempered", "model": "ising"}, "sampler": "gibbs"}, "needs 'conditionals'"),
+        ({"model": {"use": "tempered", "model": "ising"}, "sampler": "gibbs"}, "needs 'blocks'"),
         ({"model": "ising", "sampler": {"use": "gibbs", "scan": "raster"}}, "'block' or 'fixed' or 'random'"),
         ({"model": "ising", "sampler": {"use": "gibbs", "temperature": 0}}, "greater than 0"),
         ({"model": {"use": "boltzmann", "weights": [[0, 1], [2, 0]]}, "sampler": "gibbs"}, "is not symmetric"),

@@ -15,12 +15,14 @@ from tests.components.samplers import (
     planted_gibbs,
     planted_gibbs_with_gradients,
     planted_hmc,
+    planted_icm,
     planted_langevin,
     planted_mala,
     planted_metropolis,
     planted_mixed_mala,
     planted_nuts,
     planted_parallel_tempering,
+    planted_simulated_annealing,
     planted_underdamped_langevin,
 )
 from tests.planting import caught, in_step, name_of, planted
@@ -35,6 +37,8 @@ TABLES = {
     "underdamped_langevin": planted_underdamped_langevin,
     "gibbs": planted_gibbs,
     "gibbs_with_gradients": planted_gibbs_with_gradients,
+    "icm": planted_icm,
+    "annealing": planted_simulated_annealing,
     "exact": planted_exact,
     "parallel_tempering": planted_parallel_tempering,
     "chains": planted_chains,

@@ -145,7 +145,7 @@ def planted_machine(net):
     @component("planted")
     class Planted(Model):
         space = "spin"
-        offers = frozenset({"energy", "gradient", "conditionals", "sample_exact", "log_z"})
+        offers = frozenset({"energy", "gradient", "conditionals", "blocks", "sample_exact", "log_z"})
 
         def event(self):
             return (3,)
@@ -236,8 +236,8 @@ PLANTED = [
     (laws.knows_the_values_of_its_units, planted_machine(Misnamed)),
     (laws.has_the_conditionals_of_its_energy, planted_machine(Timid)),
     (laws.has_the_conditionals_of_its_energy, planted_machine(Unordered)),
-    (laws.has_the_conditionals_of_its_energy, planted_machine(Together)),
-    (laws.has_the_conditionals_of_its_energy, planted_machine(Incomplete)),
+    (laws.draws_units_given_all_others, planted_machine(Together)),
+    (laws.draws_units_given_all_others, planted_machine(Incomplete)),
     (laws.has_the_normaliser_of_quadrature, planted_machine(WrongSum)),
     (laws.draws_from_its_density, planted_machine(Flipped)),
     (laws.has_the_normaliser_of_quadrature, planted(WrongConstant)),

@@ -3,7 +3,7 @@
 import pytest
 
 from ebmkit.components.samplers.gibbs import Gibbs, GibbsState
-from ebmkit.contracts.abilities import Conditionals
+from ebmkit.contracts.abilities import Blocks
 from ebmkit.contracts.component import component
 from ebmkit.testing import Broken, check_component
 from ebmkit.testing.case import Case
@@ -16,8 +16,8 @@ def test_a_right_ability_passes():
 
 
 def test_one_that_ignores_the_temperature_is_caught(monkeypatch):
-    ignoring = Conditionals.ability_info._replace(heated=lambda cold, temperature: cold)
-    monkeypatch.setattr(Conditionals, "ability_info", ignoring)
+    ignoring = Blocks.ability_info._replace(heated=lambda cold, temperature: cold)
+    monkeypatch.setattr(Blocks, "ability_info", ignoring)
     with pytest.raises(AssertionError, match="at temperature 3"):
         keeps_the_target_when_heated(Gibbs(), Case((2,)))
 

@@ -9,6 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.maths import enumeration
+from ebmkit.maths.two_valued import draw_values
 
 
 class Pairwise(nn.Module):
@@ -19,12 +20,12 @@ class Pairwise(nn.Module):
 
     order: Tensor
 
-    def __init__(self, event: tuple[int, ...], values: tuple[float, float], units: int, pairs: Tensor) -> None:
-        """`pairs (2, P)` are the units that interact, each pair once with the lower unit first."""
+    def __init__(self, event: tuple[int, ...], values: tuple[float, float], units: int, pairs: Tensor | None) -> None:
+        """`pairs (2, P)` are the units that interact, each pair once with the lower unit first; None if all do."""
         super().__init__()
         self.event = event
         self.unit_values = values
-        blocks = colouring(units, pairs)
+        blocks = [[unit] for unit in range(units)] if pairs is None else colouring(units, pairs)
         self._sizes = [len(block) for block in blocks]
         # Derived from the parameters of the model, so not part of its state.
         self.register_buffer("order", torch.tensor([*chain.from_iterable(blocks)]), persistent=False)
@@ -55,6 +56,10 @@ class Pairwise(nn.Module):
         """Blocks of units that do not interact with each other."""
         return list(torch.split(self.order, self._sizes))
 
+    def draw_units(self, units: Tensor, sites: Tensor, temperature: Tensor | float, rng: Generator) -> Tensor:
+        """Units that do not interact, given all others."""
+        return draw_values(self.log_odds(units, sites) / temperature, self.unit_values, rng)
+
     def log_z(self) -> Tensor:
         """log Z by enumeration, differentiable in all parameters."""
         return self._log_weights().logsumexp(0)
@@ -66,6 +71,10 @@ class Pairwise(nn.Module):
         drawn = enumeration.states(enumeration.draw(weights, n, rng), self.event, self.unit_values, weights.dtype)
         total = weights.logsumexp(0)
         return drawn + (total - total)  # zero, or NaN if an energy is: comparisons would draw the lower value
+
+    def ground_state(self) -> Tensor:
+        """The state of the lowest energy, by enumeration."""
+        return enumeration.lowest(self, self.event, self.unit_values, self.bias())
 
     def _log_weights(self) -> Tensor:
         return enumeration.log_weights(self, self.event, self.unit_values, self.bias())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log, pi
 
 import torch
@@ -11,17 +12,23 @@ from ebmkit.contracts.modules.conditional_density import ConditionalDensity
 
 
 class ConditionalGaussian(ConditionalDensity):
-    """N(x, sigma^2 I), with sigma in a buffer: saved with the run, not trainable."""
+    """The mixture of N(x, sigma_k^2 I) with equal weights, with all sigma in a buffer: saved, not trainable."""
 
     sigma: Tensor
 
-    def __init__(self, sigma: float) -> None:
+    def __init__(self, sigma: Sequence[float]) -> None:
         super().__init__()
         self.register_buffer("sigma", torch.tensor(sigma))
 
     def log_prob(self, y: Tensor, given: Tensor) -> Tensor:
-        white = ((y - given) / self.sigma).flatten(1)
-        return -white.square().sum(1) / 2 - white.shape[1] * (self.sigma.log() + log(2 * pi) / 2)
+        dimension = y[0].numel()
+        squared = (y - given).flatten(1).square().sum(1, keepdim=True)
+        scale = dimension * (self.sigma.log() + log(2 * pi) / 2)
+        return (-squared / (2 * self.sigma**2) - scale).logsumexp(1) - log(len(self.sigma))
 
     def sample(self, given: Tensor, rng: Generator) -> Tensor:
-        return given + self.sigma * torch.empty_like(given).normal_(generator=rng)
+        sigma = self.sigma
+        if len(sigma) > 1:
+            sigma = sigma[torch.randint(len(sigma), (len(given),), device=given.device, generator=rng)]
+        sigma = sigma.view(-1, *[1] * (given.dim() - 1))
+        return given + sigma * torch.empty_like(given).normal_(generator=rng)

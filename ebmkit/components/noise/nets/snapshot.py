@@ -38,18 +38,16 @@ class SnapshotDensity(Density):
         return -energy
 
     def sample(self, n: int, rng: Generator) -> Tensor:
-        return run_chain(
-            self.sampler, self.model, self.starts.draw(self.origin.expand(n, *self.origin.shape), rng), rng
-        ).x
+        start = self.starts.draw(self.origin.expand(n, *self.origin.shape), rng)
+        return run_chain(self.sampler, self.model, start, rng, starts=self.starts).x
 
     def draw(self, model: nn.Module, batch: Tensor, count: int, context: Context) -> Tensor:
         like = batch if count == len(batch) else batch[torch.arange(count, device=batch.device) % len(batch)]
         start = self.starts.draw(like, context.rng)
         # If a copy is due, the model itself is used. It is copied after its forward pass: an interrupted chain has then
         # changed nothing, and the copy has the spectral norms of that pass.
-        x = context.chain(self.sampler, model if self._is_due(context.step) else self.model, start, traced=True)
-        self.starts.keep(x)
-        return x
+        source = model if self._is_due(context.step) else self.model
+        return context.chain(self.sampler, source, start, starts=self.starts, traced=True)
 
     @property
     def age(self) -> Tensor | None:

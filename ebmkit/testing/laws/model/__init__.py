@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ebmkit.testing.law import Law
+from ebmkit.testing.laws.model.blocks import draws_units_given_all_others, sums_over_its_hidden_units
 from ebmkit.testing.laws.model.energy import (
     gives_one_number_a_state,
     has_the_gradient_by_hand,
@@ -13,6 +14,7 @@ from ebmkit.testing.laws.model.energy import (
 )
 from ebmkit.testing.laws.model.exact import (
     draws_from_its_density,
+    has_no_energy_below_its_ground_state,
     has_the_conditionals_of_its_energy,
     has_the_normaliser_of_quadrature,
     is_convolved_when_noised,
@@ -40,7 +42,10 @@ LAWS: tuple[Law, ...] = (
     runs_on_the_device,
     knows_the_values_of_its_units,
     has_the_conditionals_of_its_energy,
+    draws_units_given_all_others,
+    sums_over_its_hidden_units,
     has_the_normaliser_of_quadrature,
     draws_from_its_density,
+    has_no_energy_below_its_ground_state,
     is_convolved_when_noised,
 )

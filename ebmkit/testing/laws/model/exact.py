@@ -36,8 +36,7 @@ def knows_the_values_of_its_units(model: Model, case: Case) -> None:
 
 
 def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
-    """log_odds is the decrease of the energy when a unit is raised, and does not depend on other units of its block;
-    the blocks contain each unit once."""
+    """log_odds is the decrease of the energy when a unit is raised."""
     require_ability(model, "conditionals")
     module, x = network_of(model, case), states_of(model, case)
     units, (low, high) = math.prod(case.event), VALUES[model.traits().space]
@@ -49,14 +48,6 @@ def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
             at = [_with(x, site, value) for value in (low, high)]
             off = float((claimed[:, k] - (module(at[0]) - module(at[1]))).abs().max())
             require(off <= 1e-9 * (1 + float(claimed.abs().max())), f"log_odds differs by {off:.3g} from the energies")
-        blocks = module.blocks()
-        held = torch.cat(list(blocks)).sort().values.tolist()
-        require(held == list(range(units)), f"the blocks contain units {held[:5]}..., but there are {units}")
-        for block in blocks:
-            others = x.clone()
-            others.flatten(1)[:, block] = low + high - others.flatten(1)[:, block]
-            off = float((module.log_odds(others, block) - module.log_odds(x, block)).abs().max())
-            require(off <= 1e-9, f"units of a block change each other's log odds by {off:.3g}")
 
 
 def _with(x: Tensor, site: int, value: float) -> Tensor:
@@ -109,6 +100,21 @@ def _stein(module: nn.Module, x: Tensor) -> Tensor:
         axis = k % ripple[0].numel()
         terms.append(ripple.flatten(1)[:, axis] - waves[:, k] * slope.flatten(1)[:, axis])
     return torch.stack(terms, 1).detach()
+
+
+def has_no_energy_below_its_ground_state(model: Model, case: Case) -> None:
+    """The ground state has the shape of a state, and no other one has a lower energy: none of all states if they are
+    few, none of random ones and none that differs from it in one unit otherwise."""
+    require_ability(model, "ground_state")
+    module = network_of(model, case)
+    units, (low, high) = math.prod(case.event), VALUES[model.traits().space]
+    with no_global_randomness(), torch.no_grad():
+        found = module.ground_state()
+        require(tuple(found.shape) == case.event, f"the ground state has shape {tuple(found.shape)}")
+        near = [_with(found[None], site, low + high - float(found.flatten()[site])) for site in range(min(units, 100))]
+        others = enumerated(lambda x: -module(x), case.event, (low, high)).x if units <= 16 else states_of(model, case)
+        lowest, least = float(module(found[None])), float(module(torch.cat([others, *near])).min())
+    require(lowest <= least + 1e-9 * (1 + abs(least)), f"the ground state has energy {lowest:.9g}, another {least:.9g}")
 
 
 def is_convolved_when_noised(model: Model, case: Case) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
-from ebmkit.chains.energy import frozen
+from ebmkit.chains.energy import Energy, frozen
+from ebmkit.chains.joint import ChainSpace
+from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
@@ -82,7 +84,11 @@ def runs_on_the_device(model: Model, case: Case) -> None:
             if "sample_exact" in model.traits().offers:
                 module.sample_exact(n, gpu.generator(0))
             if "conditionals" in model.traits().offers:
-                module.log_odds(x, module.blocks()[0])
+                module.log_odds(x, torch.arange(x[0].numel(), device=x.device))
+            if "blocks" in model.traits().offers:
+                space = ChainSpace(Gibbs(), Energy(module), x, gpu.generator(0))
+                for block in module.blocks():
+                    module.draw_units(space.start.flatten(1), block, 1.0, gpu.generator(0))
         seen.require_no_host_syncs()
         with gpu.watched():  # not in a chain: host synchronisation is allowed, mixing devices is not
             for value in ([module.log_z()] if "log_z" in model.traits().offers else []) + [answer]:

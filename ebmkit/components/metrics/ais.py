@@ -1,0 +1,219 @@
+"""Annealed importance sampling of the normaliser."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, cast
+
+from annotated_types import Ge
+
+from ebmkit.components.samplers.gibbs import Gibbs
+from ebmkit.components.samplers.hmc import HMC
+from ebmkit.contracts.component import component
+from ebmkit.contracts.kinds import Metric, Model, Sampler
+from ebmkit.contracts.lazy import torch
+from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import MetricTraits
+from ebmkit.maths.enumeration import VALUES
+from ebmkit.maths.importance import LogMean, log_mean
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, Whitened
+    from ebmkit.contracts.abilities import SampleExact
+    from ebmkit.contracts.view import View
+
+#: Points to which the base distribution is fitted, at most.
+FITTED = 10_000
+#: Weights have collapsed if fewer chains than this, or a smaller share of them, have all the weight.
+FEWEST, LEAST_SHARE = 5.0, 0.1
+#: Forward and reverse estimates disagree if they are apart by this many nats and standard errors, and their order is
+#: wrong by this many standard errors.
+APART, ERRORS = 1.0, 4.0
+
+
+class Annealing(NamedTuple):
+    """The path to a model, and the map from its states to those of the model, if there is one."""
+
+    path: AnnealedEnergy
+    frame: Whitened | None
+
+    def into(self, x: Tensor) -> Tensor:
+        """States of the model as states of the path."""
+        return x if self.frame is None else self.frame.into(x)
+
+
+@component("ais")
+class AIS(Metric):
+    """Annealed importance sampling (AIS): log Z of any energy between a forward and a reverse estimate, with its error.
+
+        E_beta = (1 - beta) E_base + beta E,    0 = beta_0 < ... < beta_K = 1,    Z_base = 1
+        x_0 ~ p_base,    x_k from x_{k-1} by a sampler that leaves exp(-E_beta_k) invariant
+        log w = sum_k (beta_k - beta_{k-1}) (E_base(x_{k-1}) - E(x_{k-1})),    Z = E[w]
+        ais_log_z = log of the mean of w over the chains,    ais_ess = (sum w)^2 / sum w^2
+
+    The mean of w is unbiased, so its logarithm is below log Z on average, by about half the squared error. The reverse
+    chains start from samples of the model and end at the base, which estimates 1/Z: ais_log_z_reverse is above log Z on
+    average, but only if these samples are exact. They are if the model offers `sample_exact`; otherwise they are those
+    of the run, and if its chains have not converged it is not a bound. Without samples it is not reported.
+
+    ais_log_z_error is the standard error of ais_log_z by the delta method, and ais_log_z +- 2 ais_log_z_error covers
+    log Z in about 95 % of all runs if they are even. Then a few chains have all the weight, log Z is too low and
+    its error too small. This is a warning, as is a distance of the two estimates that their errors do not explain: use
+    more temperatures. Since ais_log_z is rather too low, ais_log_likelihood is rather too high.
+
+    The base is fitted to the training data, without data to samples: a Gaussian on real states, independent units on
+    discrete ones. Without either it is N(0, I), or uniform. On real states the sampler moves coordinates in which the
+    base is N(0, I): its step sizes and scales are in standard deviations. A pilot run of a few chains, which are then
+    discarded, spaces the temperatures and tunes `step_size` where the sampler has a target acceptance. The bias of a
+    sampler without Metropolis correction, such as `langevin`, is part of the result.
+
+    Results:
+        ais_log_z: log Z by the forward chains.
+        ais_log_z_error: standard error of it.
+        ais_log_z_reverse: log Z by the reverse chains.
+        ais_ess: effective number of forward chains, at most their number.
+        ais_log_likelihood: mean log-likelihood of held-out points in nats, with ais_log_z; higher is better.
+
+    Parameters:
+        chains: number of chains in each direction.
+        temperatures: K, the number of intervals of beta.
+        sampler: moves the chains, with `steps` steps at each temperature; by default one trajectory of `hmc` with five
+            leapfrog steps, or one sweep of `gibbs` on discrete states.
+        every: interval in training steps; by default it is measured only at the end.
+
+    Reference: Neal, "Annealed importance sampling", Statistics and Computing 11, 2001; Salakhutdinov and Murray, "On
+    the quantitative analysis of deep belief networks", ICML 2008; Burda, Grosse and Salakhutdinov, "Accurate and
+    conservative estimates of MRF log-likelihood using reverse annealing", arXiv:1412.8566.
+
+    Example: evaluate: [{use: ais, chains: 200, temperatures: 2000}]
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"energy"})
+
+    chains: Annotated[int, Ge(2)] = 100
+    temperatures: Annotated[int, Ge(2)] = 1_000
+    sampler: Sampler | None = None
+
+    def traits(self) -> MetricTraits:
+        return super().traits()._replace(samples=self.chains)
+
+    def refusal(self, question: Question) -> str | None:
+        traits = question.model.traits()
+        if self.sampler is None:
+            if traits.space == "real" and "gradient" not in traits.offers:
+                return "moves by 'hmc', but the model has no gradient: give it a 'sampler' that needs none"
+            return None
+        inner, called = self.sampler.traits(), f"moves by sampler '{self.sampler.component_name}', which"
+        if inner.from_noise or inner.conditioning is not None:
+            return f"{called} runs once from noise to a sample"
+        if traits.space not in inner.spaces:
+            return f"{called} does not move {traits.space} states"
+        if inner.temperature != 1:
+            return f"{called} sets its own 'temperature': remove it"
+        if self.sampler.inner():
+            return f"{called} has chains at other temperatures that would start again at each of these"
+        offered = {"energy", "gradient"} & traits.offers | (
+            {"conditionals", "blocks"} if traits.space != "real" else set()
+        )
+        if lacking := sorted(inner.needs - offered):
+            return f"{called} needs '{', '.join(lacking)}', which is not defined between the base and the model"
+        return None
+
+    def results(self) -> tuple[str, ...]:
+        return ("ais_log_z", "ais_log_z_error", "ais_ess", "ais_log_z_reverse", "ais_log_likelihood")
+
+    def results_in(self, question: Question) -> tuple[str, ...]:
+        absent = set() if question.data else {"ais_log_likelihood"}
+        if question.sampler is None and "sample_exact" not in question.model.traits().offers:
+            absent.add("ais_log_z_reverse")
+        return tuple(name for name in self.results() if name not in absent)
+
+    def measure(self, view: View) -> dict[str, float]:
+        from ebmkit.chains.annealing import PILOT, Transitions, anneal, pilot
+        from ebmkit.chains.energy import frozen
+
+        annealing, like = self.annealing(view), torch.empty(0, device=view.device, dtype=view.dtype)
+        path, sampler, rng = annealing.path, self.sampler or default_moves(view.spec.model), view.rng
+        ends = self._model_samples(view, self.chains)
+        with frozen(path) as energy:
+            transitions = Transitions(sampler, energy, path, rng)
+            ladder = pilot(transitions, self.temperatures, path.base.sample(PILOT, like, rng))
+            forward = log_mean(anneal(transitions, ladder, path.base.sample(self.chains, like, rng)))
+            found = {"ais_log_z": forward.value, "ais_log_z_error": forward.error, "ais_ess": forward.ess}
+            _warn_of_collapse(view, forward, self.chains)
+            if ends is not None:
+                start = annealing.into(ends.to(like.device, like.dtype))
+                reverse = log_mean(anneal(transitions, ladder, start, reverse=True))
+                found["ais_log_z_reverse"] = -reverse.value
+                _warn_of_gap(view, forward, reverse)
+        if (test := view.data("test")) is not None:
+            found["ais_log_likelihood"] = -_mean_energy(view, test) - forward.value
+        return found
+
+    def annealing(self, view: View) -> Annealing:
+        """The path from a base that is fitted to the data, or to samples."""
+        from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, AnnealedUnits, Whitened
+        from ebmkit.components.metrics.nets.bases import BernoulliBase, GaussianBase, fit_gaussian, fit_logits
+
+        like, points = torch.empty(0, device=view.device, dtype=view.dtype), self._points(view)
+        space, d = view.spec.model.traits().space, prod(view.event)
+        if space != "real":
+            values = VALUES[space]
+            logits = torch.zeros(d, device="cpu") if points is None else fit_logits(points, values)
+            return Annealing(AnnealedUnits(BernoulliBase(view.event, values, logits.to(like)), view.module), None)
+        zero, one = (torch.full((d,), value, device="cpu", dtype=torch.float64) for value in (0.0, 1.0))
+        mean, factor = (zero, one) if points is None else fit_gaussian(points)
+        frame = Whitened(view.module, mean, factor, like)
+        return Annealing(AnnealedEnergy(GaussianBase(view.event), frame), frame)
+
+    def _points(self, view: View) -> Tensor | None:
+        """Points to fit the base to; none on discrete states without data, where the base is uniform."""
+        train = view.data("train")
+        if train is not None:
+            rows = torch.arange(min(FITTED, len(train)), device=train.device) * len(train) // min(FITTED, len(train))
+            return train[rows]
+        return self._model_samples(view, 10 * self.chains) if view.spec.model.traits().space == "real" else None
+
+    @staticmethod
+    def _model_samples(view: View, n: int) -> Tensor | None:
+        """Exact samples if the model has them, else those of the run; None if there are none."""
+        if "sample_exact" in view.spec.model.traits().offers and hasattr(view.module, "sample_exact"):
+            with torch.no_grad():
+                return cast("SampleExact", view.module).sample_exact(n, view.rng)
+        return view.samples(n) if view.can_sample else None
+
+
+def default_moves(model: Model) -> Sampler:
+    """One step at each temperature, for models on real and on discrete states."""
+    return HMC(steps=1, step_size=0.3, leapfrog_steps=5) if model.traits().space == "real" else Gibbs(steps=1)
+
+
+def _mean_energy(view: View, x: Tensor) -> float:
+    from ebmkit.maths.quadrature import blockwise
+
+    return float(blockwise(lambda some: view.energy(some.to(view.device)).cpu().double(), x).mean())
+
+
+def _warn_of_collapse(view: View, forward: LogMean, chains: int) -> None:
+    if forward.ess < max(FEWEST, LEAST_SHARE * chains):
+        view.warn(
+            f"the weights collapsed: {forward.ess:.1f} of {chains} chains have all of the weight, so log Z is probably "
+            "higher than ais_log_z and its error larger than ais_log_z_error; use more 'temperatures'"
+        )
+
+
+def _warn_of_gap(view: View, forward: LogMean, reverse: LogMean) -> None:
+    """`reverse` is of 1/Z."""
+    gap, error = -reverse.value - forward.value, (forward.error**2 + reverse.error**2) ** 0.5
+    if gap < -ERRORS * error - 1e-3:
+        view.warn(
+            f"the reverse estimate of log Z is {-gap:.3g} below the forward one, so the samples of the model that it "
+            "starts from do not follow its density: do not read ais_log_z_reverse as an upper bound"
+        )
+    elif gap > max(APART, ERRORS * error):
+        view.warn(
+            f"log Z is only known to be between {forward.value:.6g} (forward) and {-reverse.value:.6g} (reverse): use "
+            "more 'temperatures'"
+        )

@@ -1,0 +1,1 @@
+"""Energies that metrics build, as torch modules."""
