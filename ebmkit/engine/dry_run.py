@@ -14,8 +14,9 @@ from ebmkit.chains.chain import iterate_chain
 from ebmkit.chains.energy import frozen
 from ebmkit.chains.joint import ChainSpace
 from ebmkit.contracts.files import as_written
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
-from ebmkit.engine.run_view import RunView, assemble
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.telling.error_site import ErrorSite
 from ebmkit.engine.telling.run_log import describe, duration

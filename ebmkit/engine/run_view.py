@@ -21,14 +21,12 @@ from ebmkit.engine import from_noise
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.data_units import InDataUnits
 from ebmkit.engine.evaluated import Evaluated
-from ebmkit.engine.folder.history import History, Write
+from ebmkit.engine.folder.history import History
 from ebmkit.engine.mixing import Mixing, mixing
 from ebmkit.engine.names import Names
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.sample_drawing import ChainsOnDisk, Drawn, SampleDrawing
-from ebmkit.engine.statistic import Statistic
-from ebmkit.engine.telling.divergence import explain
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.plan import Plan
 from ebmkit.language.sections import Spec
@@ -284,21 +282,3 @@ class RunView:
 def _raise_again(error: EbmkitError | None) -> None:
     if error is not None:
         raise copy.copy(error)  # a copy, so that the traceback of the first one stays as it was
-
-
-def assemble(
-    plan: Plan,
-    parts: Parts,
-    folder: Path | None = None,
-    *,
-    streams: Streams | None = None,
-    write: Write = lambda step, values: None,
-    lag: int = 0,
-) -> RunView:
-    """A view of newly built parts, with an empty history; `write` receives what is recorded."""
-
-    def why(statistic: Statistic, value: float, step: int) -> EbmkitError:
-        return explain(plan, parts, history.values("gradient_norm"), statistic, value, step)
-
-    history = History(plan.spec.steps, write, why, lag=lag)
-    return RunView(plan, parts, streams or Streams(plan.spec.seed, parts.device), history, folder)

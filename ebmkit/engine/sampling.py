@@ -14,6 +14,7 @@ from torch import Tensor
 from ebmkit.chains.draws import RATES
 from ebmkit.components.trackers.jsonl import read_records
 from ebmkit.contracts.draws import Draws, under
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.failure import SAMPLES
@@ -22,7 +23,7 @@ from ebmkit.engine.folder.chain_checkpoints import CHAINS, TUNING
 from ebmkit.engine.folder.lockfile import data_files, drift
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import RunView, assemble
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.engine.training_state import fitting, restore_weights
 from ebmkit.errors.running import ComponentFailed, Diverged, Drifted, StorageFailed

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
 from ebmkit.engine.evaluation import Evaluation
 from ebmkit.engine.expectations import unmet
@@ -27,7 +28,7 @@ from ebmkit.engine.loop import train
 from ebmkit.engine.mixing import findings, verdict
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.process import settings_kept
-from ebmkit.engine.run_view import RunView, assemble
+from ebmkit.engine.run_view import RunView
 from ebmkit.engine.signals import Interrupted, Signals
 from ebmkit.engine.telling.health import Health
 from ebmkit.engine.telling.hooks import Hooks

@@ -145,7 +145,8 @@ class TrainingState:
             self.step, self.evaluated = saved.step, saved.values["evaluated"]
             self.stage, self.stage_began = saved.values["stage"], saved.values["stage_began"]
             self.begun = saved.values["begun"]
-        if self.begun > self.stage:
+            has_begun = self.begun > self.stage
+        if has_begun:
             self._build_stage()
         with fitting(saved):
             if OWN in (own := self._modules()):

@@ -21,7 +21,7 @@ from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.question import Question
 from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
-from ebmkit.testing.example import instance
+from ebmkit.testing.example import from_example, instance
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import generator
 from ebmkit.testing.plugin_models import models_near
@@ -91,6 +91,11 @@ def _candidates(
     for entry in Registry(Plugins()).entries("model"):
         registered = instance(entry.cls)
         assert isinstance(registered, Model)
+        if isinstance(component, Sampler) and "sample_exact" not in registered.traits().offers:
+            small = from_example(entry.cls)  # may be small enough for exact draws, which most laws of samplers need
+            assert isinstance(small, Model)
+            if "sample_exact" in small.traits().offers:
+                yield small
         yield registered
     own, reasons = models_near(component)
     failed += reasons

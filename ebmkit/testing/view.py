@@ -12,10 +12,11 @@ from torch import Generator
 from ebmkit.contracts.kinds import Event, Metric
 from ebmkit.contracts.kinds.metric import OF_THE_RUN
 from ebmkit.contracts.question import Question
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
-from ebmkit.engine.run_view import RunView, assemble
+from ebmkit.engine.run_view import RunView
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
 from ebmkit.testing.device import PretendedDevice

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ebmkit import load_spec
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
-from ebmkit.engine.run_view import assemble
 from ebmkit.engine.sampling import view_of
 from ebmkit.engine.telling.run_log import describe
 

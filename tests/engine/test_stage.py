@@ -4,8 +4,8 @@ import math
 
 import torch
 
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
-from ebmkit.engine.run_view import assemble
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.load import load_spec

@@ -18,12 +18,13 @@ import torch
 from ebmkit import load_spec
 from ebmkit.engine.folder.checkpoint import Saved, latest
 from ebmkit.engine.limit import Limit
-from ebmkit.engine.training_state import TrainingState
+from ebmkit.engine.training_state import OWN, TrainingState
 from ebmkit.errors.running import StorageFailed
 from tests.drawn import resume, run
 
 from .remains import different, ends
 from .specs import LONG, SHORT
+from .specs import PARTS as STAGES
 
 PLUGINS = [str(Path(__file__).with_name("restless.py"))]
 
@@ -68,6 +69,7 @@ SPECS: dict[str, tuple[Spec, int]] = {
     "images, last step": (IMAGES, 24),
     "warning to come": (WARNED, 15),
     "warning told": (WARNED, 21),
+    "parts, second stage": (STAGES, 15),
     "restless": (RESTLESS, 9),
     "restless, last step": (RESTLESS, 24),
 }
@@ -83,7 +85,9 @@ class Part:
     def without(self, saved: Saved, fresh: Saved) -> Saved:
         """The checkpoint with this part as it is in a run that was just begun."""
         zeros = {f"optimizer/{name}": torch.zeros_like(old) for name, old in saved.tensors["optimizer"].items()}
-        before = {**zeros, **paths(fresh)}  # an optimizer that made no step holds nothing
+        # An optimizer that made no step holds nothing, and a stage that has not begun has no extras.
+        zeros |= {f"{OWN}/{name}": torch.zeros_like(old) for name, old in saved.tensors.get(OWN, {}).items()}
+        before = {**zeros, **paths(fresh)}
         kept = {path: before[path] if re.fullmatch(self.pattern, path) else old for path, old in paths(saved).items()}
         tensors = {group: {name: kept[f"{group}/{name}"] for name in saved.tensors[group]} for group in saved.tensors}
         history = {name: kept[f"history/{name}"] for name in saved.values["history"]}
@@ -114,6 +118,8 @@ PARTS = {
     "generator of torch itself": Part("restless", r"random/torch"),
     "step, and with it the position in the data": Part("mle", r"step"),
     "stage": Part("mle, second stage", r"values/stage"),
+    "whether a part was started": Part("parts, second stage", r"values/begun"),
+    "buffer of a stage": Part("parts, second stage", r"stage_extras/.*"),
     "beginning of the stage": Part("mle, second stage", r"values/stage_began"),
     "what was evaluated": Part("mle", r"values/evaluated"),
     "recorded history": Part("mle", r"history/records"),

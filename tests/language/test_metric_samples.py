@@ -3,9 +3,9 @@
 import pytest
 
 from ebmkit import load_spec
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
 from ebmkit.engine.evaluation import Evaluation
-from ebmkit.engine.run_view import assemble
 from ebmkit.language.plan import resolved_yaml
 from ebmkit.registry.loading import Plugins
 

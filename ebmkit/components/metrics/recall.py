@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Ge, Le
 
-from ebmkit.chains.chain import run_chain
 from ebmkit.contracts.abilities import Patterns
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric, Space
@@ -68,6 +67,8 @@ class Recall(Metric):
         return ("recall", "recall_overlap", "recall_start")
 
     def measure(self, view: View) -> dict[str, float]:
+        from ebmkit.chains.chain import run_chain
+
         sampler = view.spec.chain_sampler
         if sampler is None:
             raise ValueError("recall needs a spec with a sampler")

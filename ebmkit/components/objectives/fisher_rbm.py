@@ -49,5 +49,6 @@ class FisherRBM(Objective):
         score, means = machine.score(batch.flatten(1))
         precision = machine.std.square().reciprocal()
         spread = variance(means, machine.hidden_values)  # (B, H)
-        trace = spread @ (precision @ machine.weights.square()) - precision.sum()
+        strength = (precision.unsqueeze(1) * machine.weights.square()).sum(0)  # (H,)
+        trace = (spread * strength).sum(1) - precision.sum()
         return Loss((score.square().sum(1) / 2 + trace).mean(), {"trace": trace.detach().mean()})

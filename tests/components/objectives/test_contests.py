@@ -22,8 +22,8 @@ from ebmkit.components.objectives.nets.contrastive_contest import ContrastiveCon
 from ebmkit.components.objectives.stein import Stein
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.modules.density import Density
+from ebmkit.engine.assemble import assemble
 from ebmkit.engine.build import build
-from ebmkit.engine.run_view import assemble
 from ebmkit.engine.stage import Stage
 from ebmkit.engine.training_state import TrainingState
 from ebmkit.language.load import load_spec

@@ -9,6 +9,7 @@ from torch import nn
 from ebmkit.api import Model, component
 from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
 from ebmkit.components.models.nets.gaussian import GaussianEnergy
+from ebmkit.components.models.nets.rbm import RBMEnergy
 from ebmkit.testing.laws import model as laws
 
 
@@ -145,7 +146,7 @@ def planted_machine(net):
     @component("planted")
     class Planted(Model):
         space = "spin"
-        offers = frozenset({"energy", "gradient", "conditionals", "blocks", "sample_exact", "log_z"})
+        offers = frozenset({"energy", "gradient", "conditionals", "blocks", "sample_exact", "log_z", "ground_state"})
 
         def event(self):
             return (3,)
@@ -203,6 +204,30 @@ class Flipped(BoltzmannEnergy):
         return -super().sample_exact(n, rng)
 
 
+class Excited(BoltzmannEnergy):
+    def ground_state(self):
+        return -super().ground_state()
+
+
+class OneSided(RBMEnergy):
+    """Counts the hidden units' higher value only."""
+
+    def forward(self, x):
+        v = x.flatten(1)
+        return self.visible_energy(v) - self.hidden_field(v).sum(1)
+
+
+@component("one_sided")
+class PlantedHidden(Model):
+    """A restricted Boltzmann machine whose energy is not a sum over its hidden units."""
+
+    space = "binary"
+    offers = frozenset({"energy", "gradient", "hidden"})
+
+    def build(self, event):
+        return OneSided(event, (0.0, 1.0), 3, None, None, None)
+
+
 @component("modest")
 class Modest(Model):
     """Counts only its mean."""
@@ -240,6 +265,8 @@ PLANTED = [
     (laws.draws_units_given_all_others, planted_machine(Incomplete)),
     (laws.has_the_normaliser_of_quadrature, planted_machine(WrongSum)),
     (laws.draws_from_its_density, planted_machine(Flipped)),
+    (laws.has_no_energy_below_its_ground_state, planted_machine(Excited)),
+    (laws.sums_over_its_hidden_units, PlantedHidden()),
     (laws.has_the_normaliser_of_quadrature, planted(WrongConstant)),
     (laws.has_the_normaliser_of_quadrature, planted(FrozenConstant)),
     (laws.draws_from_its_density, planted(Wide)),

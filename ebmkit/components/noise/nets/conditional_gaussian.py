@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log, pi
+from math import log, pi, prod
 
 import torch
 from torch import Generator, Tensor
@@ -21,7 +21,7 @@ class ConditionalGaussian(ConditionalDensity):
         self.register_buffer("sigma", torch.tensor(sigma))
 
     def log_prob(self, y: Tensor, given: Tensor) -> Tensor:
-        dimension = y[0].numel()
+        dimension = prod(y.shape[1:])
         squared = (y - given).flatten(1).square().sum(1, keepdim=True)
         scale = dimension * (self.sigma.log() + log(2 * pi) / 2)
         return (-squared / (2 * self.sigma**2) - scale).logsumexp(1) - log(len(self.sigma))

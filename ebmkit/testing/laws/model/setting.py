@@ -23,6 +23,8 @@ def states_of(model: Model, case: Case, n: int = 7, dtype: torch.dtype = torch.f
 
 def output_of(model: Model, module: nn.Module, x: Tensor) -> Tensor:
     """Energies or scores, at one noise level if the network takes one."""
+    if not {"energy", "score"} & model.traits().offers:
+        raise Inapplicable("it offers neither energies nor scores")
     conditioning = () if model.traits().conditioning is None else (x.new_full((len(x),), SIGMA),)
     answer: Tensor = module(x, *conditioning)
     return answer
