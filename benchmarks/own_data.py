@@ -5,18 +5,21 @@
 
 Each run reads a file, as a user's does, and has default parameters but for the number of steps. The distance is the
 sliced Wasserstein distance of the samples to held-out points, in multiples of its floor, that of training points. What
-is known is in .cache/own_data.jsonl: a second call continues from there, and `--known` runs nothing. The table is
-printed at the end; `--page` also writes it to docs/evidence.md, as its last section.
+is known is in benchmarks/own_data.jsonl: a second call continues from there, and `--known` runs nothing. Rows are known
+by the defaults that they were made with, so a changed default makes its runs again. The table is printed at the end;
+`--page` also writes it to docs/evidence.md, as its last section.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,7 +27,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-KNOWN = ROOT / ".cache" / "own_data.jsonl"
+KNOWN = Path(__file__).with_suffix(".jsonl")
 PAGE, HEAD = ROOT / "docs" / "evidence.md", "## Default parameters on other data"
 POINTS = 10_000
 
@@ -163,6 +166,18 @@ def spec_of(objective: str, seed: int, steps: int, path: str) -> dict[str, Any]:
     return spec
 
 
+@cache
+def defaults_of(objective: str, steps: int) -> str:
+    """A short hash of every parameter that the runs of an objective have by default."""
+    import ebmkit
+
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(f"{folder}/points.npz", x=blobs(np.random.default_rng(0)))
+        resolved = ebmkit.load_spec(spec_of(objective, 0, steps, f"{folder}/points.npz")).resolved
+    resolved["data"].pop("path")
+    return hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()[:12]
+
+
 def trial(name: str, objective: str, seed: int, steps: int) -> dict[str, Any]:
     """The numbers of one run, or how it ended."""
     import torch
@@ -173,6 +188,7 @@ def trial(name: str, objective: str, seed: int, steps: int) -> dict[str, Any]:
     torch.set_num_threads(1)
     began = time.process_time()
     row: dict[str, Any] = {"set": name, "objective": objective, "seed": seed, "steps": steps}
+    row["defaults"] = defaults_of(objective, steps)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/points.npz"
         np.savez(path, x=SETS[name](np.random.default_rng(seed)))
@@ -190,7 +206,8 @@ def key(row: dict[str, Any]) -> tuple[str, str, int, int]:
 
 def known() -> dict[tuple[str, str, int, int], dict[str, Any]]:
     lines = KNOWN.read_text().splitlines() if KNOWN.exists() else []
-    return {key(row): row for row in map(json.loads, lines)}
+    rows = [json.loads(line) for line in lines]
+    return {key(row): row for row in rows if row["defaults"] == defaults_of(row["objective"], row["steps"])}
 
 
 def chosen(words: list[str] | None, names: list[str]) -> list[str]:
@@ -217,7 +234,6 @@ def main() -> None:
         for name in sets
     ]
     rows = known()
-    KNOWN.parent.mkdir(exist_ok=True)
     with ProcessPoolExecutor(options.workers) as pool, KNOWN.open("a") as file:
         running = [pool.submit(trial, *one) for one in wanted if one not in rows and not options.known]
         for number, future in enumerate(as_completed(running), 1):
