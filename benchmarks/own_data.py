@@ -7,7 +7,7 @@ Each run reads a file, as a user's does, and has default parameters but for the 
 sliced Wasserstein distance of the samples to held-out points, in multiples of its floor, that of training points. What
 is known is in benchmarks/own_data.jsonl: a second call continues from there, and `--known` runs nothing. Rows are known
 by the defaults that they were made with, so a changed default makes its runs again. The table is printed at the end;
-`--page` also writes it to docs/evidence.md, as its last section.
+`--page` also writes it to docs/evidence.md, as its last section, where rows of other objectives stay.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from evidence import merged
 
 ROOT = Path(__file__).resolve().parents[1]
 KNOWN = Path(__file__).with_suffix(".jsonl")
 PAGE, HEAD = ROOT / "docs" / "evidence.md", "## Default parameters on other data"
 POINTS = 10_000
+#: The results that the table needs.
+KEPT = ("sliced_wasserstein", "sliced_wasserstein_floor", "verdict")
 
 Rng = np.random.Generator
 
@@ -194,7 +197,7 @@ def trial(name: str, objective: str, seed: int, steps: int) -> dict[str, Any]:
         np.savez(path, x=SETS[name](np.random.default_rng(seed)))
         try:
             record = ebmkit.run(spec_of(objective, seed, steps, path), runs_dir=folder, report=False)
-            row |= {"results": record.results, "warnings": record.warnings}
+            row["results"] = {name: round(record.results[name], 5) for name in KEPT if name in record.results}
         except (EbmkitError, Mistakes) as error:
             row["error"] = str(error)
     return row | {"cpu": round(time.process_time() - began, 1)}
@@ -248,8 +251,8 @@ def main() -> None:
     text = table([rows[one] for one in wanted if one in rows], sets, objectives)
     print(text)
     if options.page:
-        others = PAGE.read_text().partition(HEAD)[0].rstrip("\n")
-        PAGE.write_text(f"{others}\n\n{section(text, options.steps)}")
+        others, _, before = PAGE.read_text().partition(HEAD)
+        PAGE.write_text(f"{others}{merged(HEAD + before, section(text, options.steps))}")
 
 
 def ratio(row: dict[str, Any]) -> str:
@@ -269,37 +272,35 @@ def verdict(row: dict[str, Any]) -> str:
 
 
 def table(rows: list[dict[str, Any]], sets: list[str], objectives: list[str]) -> str:
-    """Medians over seeds of the distance in multiples of the floor; `!` where every run said that it does not match.
+    """A row per objective: medians over seeds of the distance in multiples of the floor; `!` where every run said that
+    its samples do not match.
 
-    The head has the number of seeds with which every data set was run.
+    The second column is the number of seeds with which every data set was run.
     """
-    heads = [f"{objective} ({seeds_of(objective, rows, sets)})" for objective in objectives]
-    lines = [f"| data | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
-    for name in sets:
-        cells = []
-        for objective in objectives:
-            here = [row for row in rows if (row["set"], row["objective"]) == (name, objective)]
-            good = [row["results"] for row in here if "sliced_wasserstein" in row.get("results", {})]
-            if not good:
-                cells.append("failed" if here else "")
-                continue
-            times = median(found["sliced_wasserstein"] / found["sliced_wasserstein_floor"] for found in good)
-            warned = all(verdict(row) == "MISMATCH" for row in here if "results" in row)
-            cells.append(f"{times:.1f}{'!' if warned else ''}")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines = [f"| objective | seeds | {' | '.join(sets)} |", f"|---|---:|{'---:|' * len(sets)}"]
+    for objective in objectives:
+        mine = [row for row in rows if row["objective"] == objective]
+        by_set = {name: [row for row in mine if row["set"] == name] for name in sets}
+        if seeds := min(map(len, by_set.values())):
+            lines.append(f"| {objective} | {seeds} | {' | '.join(map(cell, by_set.values()))} |")
     return "\n".join(lines)
 
 
-def seeds_of(objective: str, rows: list[dict[str, Any]], sets: list[str]) -> int:
-    mine = [row["set"] for row in rows if row["objective"] == objective]
-    return min(mine.count(name) for name in sets)
+def cell(runs: list[dict[str, Any]]) -> str:
+    """The runs of an objective on one data set."""
+    good = [row["results"] for row in runs if "sliced_wasserstein" in row.get("results", {})]
+    if not good:
+        return "failed"
+    times = median(found["sliced_wasserstein"] / found["sliced_wasserstein_floor"] for found in good)
+    warned = all(verdict(row) == "MISMATCH" for row in runs if "results" in row)
+    return f"{times:.1f}{'!' if warned else ''}"
 
 
 def section(text: str, steps: int) -> str:
     return (
         f"{HEAD}\n\n"
         f"Made by `python benchmarks/own_data.py --page` from points in a file: {steps:,} steps, everything else by "
-        "default; medians over seeds, whose number is in brackets, of the sliced Wasserstein distance of 2,000 samples "
+        "default; medians over seeds, of the sliced Wasserstein distance of 2,000 samples "
         "to held-out points, in multiples of that of training points. `!`: every run says itself that its samples do "
         "not match the data.\n\n" + text + "\n"
     )
