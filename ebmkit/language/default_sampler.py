@@ -27,6 +27,8 @@ def default_sampler(model: Model, *, mixed: bool) -> Sampler | None:
         if traits.conditioning == "sigma":
             return AnnealedLangevin(schedule=traits.schedule)
         return ReverseSDE(schedule=traits.schedule) if traits.conditioning == "time" else None
+    if {"energy", "blocks"} <= traits.offers:
+        return Gibbs()
     if traits.space == "real" and {"energy", "gradient"} <= traits.offers:
         return MixedMALA(steps=MIXED) if mixed else MALA(steps=TUNED)
-    return Gibbs() if {"energy", "blocks"} <= traits.offers else None
+    return None

@@ -28,6 +28,7 @@ from ebmkit.language.metric_samples import bounded
 from ebmkit.language.plan import Plan
 from ebmkit.language.scaling import with_scale
 from ebmkit.language.stages import with_stages
+from ebmkit.language.suited_defaults import with_suited_defaults
 from ebmkit.language.verdict import with_verdict
 from ebmkit.registry.importing import was_ctrl_c
 from ebmkit.registry.registry import Registry
@@ -41,10 +42,11 @@ def resolve(checked: Checked, registry: Registry, *, idle: bool = False) -> Plan
     """
     with _located(checked, registry):
         checked, staged = with_stages(checked)
+        checked, suited = with_suited_defaults(checked)
         checked, implied = with_verdict(checked)
         checked, from_samples = bounded(checked)
     with _located(checked, registry):
-        return _plan(checked, registry, idle, from_samples, {**implied, **staged})
+        return _plan(checked, registry, idle, from_samples, {**implied, **suited, **staged})
 
 
 @contextmanager

@@ -50,8 +50,9 @@ def test_what_each_scale_gives():
     z = mapped(fit_units("whiten", x, column), x, torch.float64)
     assert torch.allclose(torch.cov(z.T), torch.eye(3, dtype=z.dtype), atol=5e-3)  # shrunk by 3 / 20,003
     z = mapped(fit_units("range", x, column), x, torch.float64)
-    assert torch.equal(z.amin(0), -torch.ones(3, dtype=z.dtype))
-    assert torch.allclose(z.amax(0), torch.ones(3, dtype=z.dtype), rtol=1e-15)
+    # Up to rounding, which differs between processors.
+    assert torch.allclose(z.amin(0), -torch.ones(3, dtype=z.dtype), rtol=1e-14)
+    assert torch.allclose(z.amax(0), torch.ones(3, dtype=z.dtype), rtol=1e-14)
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -9,12 +9,12 @@ from annotated_types import Ge
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.replay import Replay
 from ebmkit.components.noise.snapshot import Snapshot
+from ebmkit.components.objectives.chains_of_training import ON_POINTS, chains_for
 from ebmkit.components.objectives.curvature import curvature_refusal
-from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Bregman, Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.question import Question
-from ebmkit.contracts.traits import ObjectiveTraits
+from ebmkit.contracts.traits import ModelTraits, ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -36,7 +36,8 @@ class AdaptiveBregman(Objective):
     Parameters:
         generator: the convex function psi that defines S0 and S1; `logistic` gives `adaptive_nce`.
         interval: K, number of training steps between two copies of the model.
-        sampler: draws from the copy; one chain per data point.
+        sampler: draws from the copy; one chain per data point. `gibbs` by default if the model draws its
+            units exactly.
         init: starting points of those chains.
         energy_l2: factor of a penalty that keeps energies near zero, E_data[E^2] + E_m[E^2]; 0 is pure ratio matching.
         control_variate: add a control variate (Stein's), a term of mean zero under the copy that lowers the variance of
@@ -53,7 +54,7 @@ class AdaptiveBregman(Objective):
 
     generator: Bregman = Logistic()
     interval: Annotated[int, Ge(1)] = 5
-    sampler: Sampler = MixedMALA(steps=20)
+    sampler: Sampler = ON_POINTS
     init: Init = Replay()
     energy_l2: Annotated[float, Ge(0)] = 0.0
     control_variate: bool = False
@@ -69,6 +70,9 @@ class AdaptiveBregman(Objective):
             return "has a control variate, which needs real states and an energy that is differentiable in them"
         reason = curvature_refusal(question)
         return f"has a control variate, which {reason}" if reason else None
+
+    def suited(self, model: ModelTraits) -> dict[str, Sampler]:
+        return chains_for(model)
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         from ebmkit.components.objectives.nets.contrast import Contrast

@@ -9,11 +9,11 @@ from annotated_types import Ge
 from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.inits.replay import Replay
 from ebmkit.components.objectives.adaptive_bregman import AdaptiveBregman
-from ebmkit.components.samplers.mixed_mala import MixedMALA
+from ebmkit.components.objectives.chains_of_training import ON_POINTS, chains_for
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.question import Question
-from ebmkit.contracts.traits import ObjectiveTraits
+from ebmkit.contracts.traits import ModelTraits, ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -33,8 +33,9 @@ class AdaptiveNCE(Objective):
 
     Parameters:
         interval: K, number of training steps between two copies of the model.
-        sampler: draws from the copy; one chain per data point. For images the thesis uses tau = 1, a step_size of
-            0.5, and a separate noise scale, `{use: langevin, steps: 100, step_size: 0.5, noise_std: 0.005}`.
+        sampler: draws from the copy; one chain per data point. `gibbs` by default if the model draws its
+            units exactly. For images the thesis uses tau = 1, a step_size of 0.5, and a separate noise scale,
+            `{use: langevin, steps: 100, step_size: 0.5, noise_std: 0.005}`.
         init: starting points of those chains.
         energy_l2: factor of a penalty that keeps energies near zero, E_data[E^2] + E_m[E^2]; 0 is pure contrast.
         control_variate: add a control variate (Stein's), a term of mean zero under the copy that lowers the variance of
@@ -49,7 +50,7 @@ class AdaptiveNCE(Objective):
     consistent: ClassVar[bool] = True
 
     interval: Annotated[int, Ge(1)] = 5
-    sampler: Sampler = MixedMALA(steps=20)
+    sampler: Sampler = ON_POINTS
     init: Init = Replay()
     energy_l2: Annotated[float, Ge(0)] = 0.0
     control_variate: bool = False
@@ -59,6 +60,9 @@ class AdaptiveNCE(Objective):
 
     def refusal(self, question: Question) -> str | None:
         return self._general().refusal(question)
+
+    def suited(self, model: ModelTraits) -> dict[str, Sampler]:
+        return chains_for(model)
 
     def extras(self, event: Event, data: Tensor) -> Contrast:
         return self._general().extras(event, data)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 from annotated_types import Ge
 
 from ebmkit.components.inits.replay import Replay
-from ebmkit.components.samplers.mixed_mala import MixedMALA
+from ebmkit.components.objectives.chains_of_training import ON_POINTS, chains_for
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
 from ebmkit.contracts.lazy import torch
-from ebmkit.contracts.traits import ObjectiveTraits
+from ebmkit.contracts.traits import ModelTraits, ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -32,7 +32,8 @@ class MLE(Objective):
     are, or restarted often leave their bias in the model.
 
     Parameters:
-        sampler: draws from the model; one chain per data point.
+        sampler: draws from the model; one chain per data point. `gibbs` by default if the model draws its
+            units exactly.
         init: starting points of those chains.
         energy_l2: factor of a penalty that keeps energies near zero. It flattens the model for good, and stabilises
             training with chains that do not converge; 0 is pure likelihood.
@@ -44,12 +45,15 @@ class MLE(Objective):
 
     consistent: ClassVar[bool] = True
 
-    sampler: Sampler = MixedMALA(steps=20)
+    sampler: Sampler = ON_POINTS
     init: Init = Replay()
     energy_l2: Annotated[float, Ge(0)] = 0.0
 
     def traits(self) -> ObjectiveTraits:
         return super().traits()._replace(sampler=self.sampler, evaluations=3 + self.sampler.steps)
+
+    def suited(self, model: ModelTraits) -> dict[str, Sampler]:
+        return chains_for(model)
 
     def extras(self, event: Event, data: Tensor) -> Starts:
         return self.init.build(event)

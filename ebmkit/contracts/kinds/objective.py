@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.states import Conditioning, Event, Space
-from ebmkit.contracts.traits import ObjectiveTraits
+from ebmkit.contracts.traits import ModelTraits, ObjectiveTraits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -64,6 +65,11 @@ class Objective(Component, ABC):
             local=self.local,
             rate_factor=self.rate_factor,
         )
+
+    def suited(self, model: ModelTraits) -> Mapping[str, Component]:
+        """Components that are better defaults for parameters of this objective if it trains such a model, by the names
+        of the parameters. Those that a spec gives stay."""
+        return {}
 
     def extras(self, event: Event, data: Tensor) -> nn.Module | None:
         """Auxiliary modules: log Z, a noise density, a replay buffer. Parameters are trained, everything is saved."""

@@ -160,8 +160,8 @@ BUGS = [
         ),
         (
             "no dimension",
-            "trace = spread @ (precision @ machine.weights.square()) - precision.sum()",
-            "trace = spread @ (precision @ machine.weights.square())",
+            "trace = (spread * strength).sum(1) - precision.sum()",
+            "trace = (spread * strength).sum(1)",
         ),
         ("no half", "score.square().sum(1) / 2 + trace", "score.square().sum(1) + trace"),
         ("trace with the wrong sign", "score.square().sum(1) / 2 + trace", "score.square().sum(1) / 2 - trace"),
