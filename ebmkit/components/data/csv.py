@@ -14,8 +14,10 @@ from ebmkit.components.data.headers import opened
 from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
+    Values,
     check_numbers,
     check_paths,
+    check_values,
     row_count,
     rows_of,
     scaled,
@@ -54,6 +56,8 @@ class Csv(Data):
         delimiter: character between two numbers.
         test_path: a file of the same form with the held-out rows; null holds out rows of `path`.
         test_fraction: fraction of the rows that is held out if there is no `test_path`.
+        values: `real`, or `binary` for units of 0 and 1, or `spin` for units of -1 and +1; other numbers are then
+            refused.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
@@ -68,13 +72,19 @@ class Csv(Data):
     delimiter: Literal[",", ";", "\t"] = ","
     test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
+    values: Values = "real"
     dequantize: Levels | None = None
 
     def __post_init__(self) -> None:
         check_paths(self.path, self.test_path)
+        check_values(self.values, self.dequantize)
 
     def traits(self) -> DataTraits:
-        return super().traits()._replace(labelled=self.labels is not None, unit_scale=self.dequantize is not None)
+        return (
+            super()
+            .traits()
+            ._replace(labelled=self.labels is not None, space=self.values, unit_scale=self.dequantize is not None)
+        )
 
     def event(self) -> Event:
         widths = [self._width(path) for path in (self.path, self.test_path) if path is not None]
@@ -139,7 +149,7 @@ class Csv(Data):
         """All rows of a file, and their labels."""
         rows = self._parsed(split)
         x = torch.frombuffer(rows.numbers, dtype=torch.float64).view(-1, rows.width)
-        check_numbers(x, self.dequantize)
+        check_numbers(x, self.dequantize, self.values)
         return x, torch.tensor(rows.labels.y) if self.labels is not None else None
 
     def _parsed(self, split: Split) -> Rows:

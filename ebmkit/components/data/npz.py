@@ -9,8 +9,10 @@ from ebmkit.components.data.headers import npz_header, npz_integers
 from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
+    Values,
     check_numbers,
     check_paths,
+    check_values,
     row_count,
     rows_of,
     scaled,
@@ -41,6 +43,8 @@ class Npz(Data):
         y: name of an array of integer labels; null for none.
         test_path: a file of the same form with the held-out rows; null holds out rows of `path`.
         test_fraction: fraction of the rows that is held out if there is no `test_path`.
+        values: `real`, or `binary` for units of 0 and 1, or `spin` for units of -1 and +1; other numbers are then
+            refused.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
@@ -54,13 +58,19 @@ class Npz(Data):
     y: str | None = None
     test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
+    values: Values = "real"
     dequantize: Levels | None = None
 
     def __post_init__(self) -> None:
         check_paths(self.path, self.test_path)
+        check_values(self.values, self.dequantize)
 
     def traits(self) -> DataTraits:
-        return super().traits()._replace(labelled=self.y is not None, unit_scale=self.dequantize is not None)
+        return (
+            super()
+            .traits()
+            ._replace(labelled=self.y is not None, space=self.values, unit_scale=self.dequantize is not None)
+        )
 
     def event(self) -> Event:
         event = self._event(self.path)
@@ -105,5 +115,5 @@ class Npz(Data):
         from ebmkit.components.data.arrays import read_npz
 
         x = read_npz(path, self.x).reshape(-1, *event)
-        check_numbers(x, self.dequantize)
+        check_numbers(x, self.dequantize, self.values)
         return x, read_npz(path, self.y).long() if self.y else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil, isfinite, log2
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 
 from annotated_types import Ge, Gt, Le, Lt
 
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.lazy import torch
+from ebmkit.maths.enumeration import VALUES
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -19,6 +20,9 @@ TestFraction: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 
 #: Number of grey levels, the integers from 0 to this number minus one.
 Levels: TypeAlias = Annotated[int, Ge(2), Le(65536)]
+
+#: What the numbers of a file are: real, or units of two values.
+Values: TypeAlias = Literal["real", "binary", "spin"]
 
 #: Number of values processed at a time, so that a file need not fit into memory.
 _BLOCK = 1 << 20
@@ -62,9 +66,17 @@ def row_count(split: Split, n: int | None, test_fraction: float) -> int | None:
     return held_out if split == "test" else n - held_out
 
 
-def check_numbers(x: Tensor, levels: int | None, first_row: int = 0) -> None:
-    """Raise a ValueError that names the first row and column that is not finite, or not one of the levels."""
-    if levels is None and not x.is_floating_point():
+def check_values(values: Values, levels: int | None) -> None:
+    """Raise a ValueError if units of two values would be dequantized."""
+    if values != "real" and levels is not None:
+        raise ValueError(
+            f"'dequantize' is for a density of grey levels, but 'values: {values}' are discrete: choose one"
+        )
+
+
+def check_numbers(x: Tensor, levels: int | None, values: Values, first_row: int = 0) -> None:
+    """Raise a ValueError that names the first row and column that is not finite, or not one of the levels or values."""
+    if levels is None and values == "real" and not x.is_floating_point():
         return  # every integer is finite
     for start, block in _blocks(x):
         block = block if x.is_floating_point() else block.double()
@@ -74,6 +86,11 @@ def check_numbers(x: Tensor, levels: int | None, first_row: int = 0) -> None:
         if levels is not None and not (low >= 0 and high < levels and torch.equal(block, block.floor())):
             wrong = (block < 0) | (block >= levels) | (block != block.floor())
             _refuse(wrong, block, first_row + start, f"is not one of the levels 0 to {levels - 1}")
+        if values != "real":
+            lower, higher = VALUES[values]
+            wrong = (block != lower) & (block != higher)
+            if wrong.any():
+                _refuse(wrong, block, first_row + start, f"is neither {lower:g} nor {higher:g}: units are '{values}'")
 
 
 def _refuse(wrong: Tensor, block: Tensor, first_row: int, why: str) -> None:

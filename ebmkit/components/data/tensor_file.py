@@ -9,8 +9,10 @@ from ebmkit.components.data.headers import Header, npy_header, safetensors_heade
 from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
+    Values,
     check_numbers,
     check_paths,
+    check_values,
     scaled,
 )
 from ebmkit.contracts.component import component
@@ -39,6 +41,8 @@ class TensorFile(Data):
         x: name of the tensor of points in a .safetensors file; a .npy file has only one.
         test_path: a file of the same form with the held-out rows; null holds out rows of `path`.
         test_fraction: fraction of the rows that is held out if there is no `test_path`.
+        values: `real`, or `binary` for units of 0 and 1, or `spin` for units of -1 and +1; other numbers are then
+            refused.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
@@ -51,6 +55,7 @@ class TensorFile(Data):
     x: str = "x"
     test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
+    values: Values = "real"
     dequantize: Levels | None = None
 
     def __post_init__(self) -> None:
@@ -61,13 +66,14 @@ class TensorFile(Data):
         if all(path.endswith(".npy") for path in paths) and self.x != "x":
             raise ValueError("a .npy file contains one array, which has no name: leave out 'x'")
         check_paths(self.path, self.test_path)
+        check_values(self.values, self.dequantize)
 
     def header(self, path: str) -> Header:
         """The header of the array of rows in a file."""
         return npy_header(path) if path.endswith(".npy") else safetensors_header(path, self.x)
 
     def traits(self) -> DataTraits:
-        return super().traits()._replace(unit_scale=self.dequantize is not None)
+        return super().traits()._replace(space=self.values, unit_scale=self.dequantize is not None)
 
     def event(self) -> Event:
         event = self.header(self.path).event()
@@ -93,7 +99,7 @@ class TensorFile(Data):
             rows, first_row = (rows[:first_test], 0) if split == "train" else (rows[first_test:], first_test)
         elif split == "test":
             rows = self._rows(self.test_path, event)
-        check_numbers(rows, self.dequantize, first_row)
+        check_numbers(rows, self.dequantize, self.values, first_row)
         return Dataset(scaled(rows, rng, self.dequantize))
 
     def _rows(self, path: str, event: Event) -> Tensor:
