@@ -61,6 +61,10 @@ class GaussianRBMEnergy(Restricted):
         noise = torch.empty_like(field).normal_(generator=rng)
         return biases + std * (field + noise * temperature**0.5)
 
+    def visible_parameters(self, field: Tensor) -> Tensor:
+        """`b + std W h`."""
+        return self.visible_biases + self.std * field
+
     def log_sum_visible(self, field: Tensor) -> Tensor:
         """The Gaussian integral: `sum_i log(sqrt(2 pi) std_i) + b_i field_i / std_i + field_i^2 / 2`."""
         volume = self.log_std.sum() + len(self.log_std) / 2 * log(2 * pi)
