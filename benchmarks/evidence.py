@@ -306,7 +306,7 @@ def all_met(name: str, results: dict[str, float]) -> bool:
 
 
 def seeds(rows: list[Row]) -> Iterator[str]:
-    yield f"## {HEADS[-1]}"
+    yield "## Fresh seeds"
     yield (
         f"The claims of specs with the seeds {FRESH[0]} to {FRESH[-1]}, which are not those of the specs: how often "
         "all of them held, and the least and the largest value of each. Specs that are not listed were not run "

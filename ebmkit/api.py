@@ -25,8 +25,8 @@ from ebmkit.contracts.abilities import (
     SampleExact as SampleExact,
     Scores as Scores,
     Statistics as Statistics,
-    ability as ability,
 )
+from ebmkit.contracts.ability import ability as ability
 from ebmkit.contracts.component import component as component, section as section
 from ebmkit.contracts.context import Context as Context
 from ebmkit.contracts.files import FilePath as FilePath, located as located

@@ -12,7 +12,8 @@ from torch import Generator, Tensor, nn
 from ebmkit.chains.heated import HeatedEnergy
 from ebmkit.chains.private_torch import gradient_in
 from ebmkit.contracts import energy as contracts
-from ebmkit.contracts.abilities import Scores, info_of, missing_members
+from ebmkit.contracts.abilities import Scores
+from ebmkit.contracts.ability import info_of, missing_members
 
 if TYPE_CHECKING:
     from ebmkit.contracts.kinds import Schedule

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from torch import Generator, Tensor, nn
 
-from ebmkit.contracts.abilities import Scores, info_of
+from ebmkit.contracts.abilities import Scores
+from ebmkit.contracts.ability import info_of
 from ebmkit.contracts.energy import Energy
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from torch import Generator, Tensor
 
 from ebmkit.chains.energy import Energy as ModuleEnergy
 from ebmkit.chains.heated import DerivedEnergy
-from ebmkit.contracts.abilities import Hidden, info_of, missing_members
+from ebmkit.contracts.abilities import Hidden
+from ebmkit.contracts.ability import info_of, missing_members
 from ebmkit.contracts.energy import Energy
 from ebmkit.contracts.kinds import Sampler
 from ebmkit.contracts.modules.starts import Starts

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from torch import Tensor
 
 from ebmkit.chains.heated import DerivedEnergy
-from ebmkit.contracts.abilities import info_of
+from ebmkit.contracts.ability import info_of
 from ebmkit.contracts.energy import Energy
 
 A = TypeVar("A")

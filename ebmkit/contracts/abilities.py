@@ -8,77 +8,15 @@ refused there. A plugin adds an ability with the same decorator (docs/plugins.md
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ebmkit.contracts.ability import ability, reserved
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
 
     from ebmkit.contracts.kinds import Schedule
-
-#: `heated(cold, temperature)`: the same ability of `exp(-E/T)`, with a temperature `(B,)` for each chain.
-Heated = Callable[[Any, Any], Any]
-
-P = TypeVar("P", bound=type[Any])
-
-
-class AbilityInfo(NamedTuple):
-    """The declaration of an ability."""
-
-    name: str
-    #: Attributes that the module must have.
-    members: tuple[str, ...]
-    heated: Heated | None
-    #: Whether the energy itself provides it, at any temperature.
-    by_energy: bool
-    #: Whether it takes joint states of visible and hidden units, if a model has both; others take visible ones.
-    joint: bool = False
-
-
-def ability(
-    name: str, *, heated: Heated | None = None, by_energy: bool = False, joint: bool = False
-) -> Callable[[P], P]:
-    """Declare a protocol as the ability `name`. Without `heated` it is not defined at temperatures other than 1."""
-
-    def declare(protocol: P) -> P:
-        if not getattr(protocol, "_is_protocol", False):
-            raise TypeError(f"{protocol.__qualname__}: an ability must be a typing.Protocol")
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise TypeError(f"ability name {name!r}: use lower-case letters, digits and underscores")
-        if name in globals().get("ABILITIES", {}):
-            raise TypeError(f"{protocol.__qualname__}: ebmkit has an ability '{name}' already; choose another name")
-        members = tuple(dict.fromkeys(member for base in reversed(protocol.__mro__) for member in _members(base)))
-        protocol.ability_info = AbilityInfo(name, members, heated, by_energy, joint)
-        return protocol
-
-    return declare
-
-
-def _members(base: type) -> list[str]:
-    """What a protocol requires by itself, without what it inherits."""
-    if base in (object, Protocol, Generic):
-        return []
-    declared = {**vars(base).get("__annotations__", {}), **vars(base)}
-    return [member for member in declared if not member.startswith("_") and member != "ability_info"]
-
-
-def info_of(protocol: Any) -> AbilityInfo:
-    """The declaration made by `@ability`. Raises a TypeError if there is none."""
-    found = vars(protocol).get("ability_info") if isinstance(protocol, type) else None
-    if not isinstance(found, AbilityInfo):
-        raise TypeError(f"{protocol!r} is not an ability: declare it with @ability(...)")
-    return found
-
-
-def is_ability(value: Any) -> bool:
-    """Whether a class is declared by `@ability`."""
-    return isinstance(value, type) and isinstance(vars(value).get("ability_info"), AbilityInfo)
-
-
-def missing_members(module: Any, protocol: Any) -> list[str]:
-    """The attributes of an ability that a module lacks."""
-    return [member for member in info_of(protocol).members if not hasattr(module, member)]
 
 
 @ability("energy", by_energy=True)
@@ -294,5 +232,32 @@ class Statistics(Protocol):
         """`(B, K)`."""
 
 
+@ability("activations")
+class Activations(Protocol):
+    """Layers of hidden units, which respond to x."""
+
+    def activations(self, x: Tensor) -> list[Tensor]:
+        """For every layer, the lowest first, the probability `(B, H)` that a unit has its higher value given x; above
+        the lowest layer, where that has no closed form, that of a mean-field pass upwards."""
+
+
+@ability("receptive_fields")
+class ReceptiveFields(Protocol):
+    """Layers of hidden units with weights onto x."""
+
+    def receptive_fields(self) -> list[Tensor]:
+        """For every layer, the lowest first, the weights `(H, *event)` of its units onto x; those of higher layers are
+        projected down by the weights of the layers below."""
+
+
+@ability("reconstruct")
+class Reconstructs(Protocol):
+    """A mean-field pass from x up to the hidden units and down again."""
+
+    def reconstruct(self, x: Tensor) -> Tensor:
+        """`(B, *event)`: the log odds of the higher value of units with two values, or the mean of real ones, with all
+        hidden units at their means given x."""
+
+
 #: The abilities of ebmkit itself, by name.
-ABILITIES: Mapping[str, Any] = {info_of(value).name: value for value in list(globals().values()) if is_ability(value)}
+ABILITIES: Mapping[str, Any] = reserved(globals().values())

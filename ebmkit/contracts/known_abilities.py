@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ebmkit.contracts.abilities import ABILITIES, info_of, is_ability, missing_members
+from ebmkit.contracts.abilities import ABILITIES
+from ebmkit.contracts.ability import info_of, is_ability, missing_members
 from ebmkit.contracts.plugin_modules import plugin_modules
 
 

@@ -31,7 +31,7 @@ def states(numbers: Tensor, event: tuple[int, ...], values: tuple[float, float],
     shifts = torch.arange(prod(event) - 1, -1, -1, device=numbers.device)
     bits = (numbers.unsqueeze(1) >> shifts) & 1
     low, high = values
-    return (low + (high - low) * bits.to(dtype)).view(-1, *event)
+    return (low + (high - low) * bits.to(dtype)).view(len(numbers), *event)
 
 
 def numbers(x: Tensor, values: tuple[float, float]) -> Tensor:

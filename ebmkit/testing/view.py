@@ -78,6 +78,9 @@ def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Sect
         model = next((model for need, model in models.items() if need in metric.traits().needs), machine)
         truth = {**machine, "shape": [1, d]} if model is restored else machine
         return [(model, {"use": "gibbs", "steps": 5}, truth)]
+    if "reconstruct" in metric.traits().needs:
+        layers = [{"use": use, "shape": shape, "hidden": 3} for use in ("rbm", "gaussian_rbm")]
+        return [(layer, {"use": "gibbs", "steps": 5}, layer) for layer in layers]
     model = {"use": "classifier", "classes": 2, "hidden": [8]} if "logits" in metric.traits().needs else mixture
     walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
     plain = (model, walk if "acceptance" in metric.traits().traces else drift, mixture)

@@ -10,7 +10,8 @@ from ebmkit import load_spec, run
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import Energy
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
-from ebmkit.contracts.abilities import Conditionals, SampleExact, ability
+from ebmkit.contracts.abilities import Conditionals, SampleExact
+from ebmkit.contracts.ability import ability
 from ebmkit.errors.running import ComponentFailed
 from ebmkit.errors.schema import PluginBroken
 from ebmkit.registry.loading import Plugins

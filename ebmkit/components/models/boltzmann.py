@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of hidden units, whose states are enumerated for every state of the visible ones: 4096 states.
 MOST_HIDDEN = 12
+#: What a machine with hidden units offers in addition.
+HIDDEN_OFFERS = frozenset({"hidden", "activations", "receptive_fields"})
 
 
 @component("boltzmann")
@@ -70,7 +72,7 @@ class Boltzmann(Model):
 
     def traits(self) -> ModelTraits:
         traits = unit_traits(super().traits(), self.values, self._units())
-        return traits._replace(offers=traits.offers | {"hidden"}) if self.hidden else traits
+        return traits._replace(offers=traits.offers | HIDDEN_OFFERS) if self.hidden else traits
 
     def event(self) -> Event | None:
         given = self.weights or self.biases

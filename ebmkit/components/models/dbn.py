@@ -47,7 +47,9 @@ class DBN(Model):
     """
 
     space: ClassVar[Space] = "binary"
-    offers: ClassVar[frozenset[str]] = frozenset({"parts", "ancestral"})
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"parts", "ancestral", "activations", "receptive_fields", "reconstruct"}
+    )
     learning_rate: ClassVar[float] = 1e-2
 
     hidden: Annotated[tuple[Count, ...], MinLen(2)] = (64, 64)

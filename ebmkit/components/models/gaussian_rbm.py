@@ -27,6 +27,9 @@ from ebmkit.contracts.traits import ModelTraits
 if TYPE_CHECKING:
     from ebmkit.components.models.nets.gaussian_rbm import GaussianRBMEnergy
 
+#: Maximum number of hidden units for log Z: a matrix product of 2^15 x 15 x 2^15, and 2^30 exponentials, in a minute.
+LARGEST_SUM = 30
+
 
 @component("gaussian_rbm")
 class GaussianRBM(Model):
@@ -37,7 +40,8 @@ class GaussianRBM(Model):
 
     A mixture of 2^H Gaussians of the same width, whose energy is the free energy, with the sum over h taken. Weights
     and biases are trainable. `gibbs` draws one layer given the other, and samplers of real states move v alone. With at
-    most 20 hidden units it offers log Z and exact samples, by enumeration. Beigy's lecture prints 1 in place of c_j.
+    most 20 hidden units it offers exact samples, and with at most 30 log Z, by enumeration. Beigy's lecture prints 1 in
+    place of c_j.
 
     Parameters:
         hidden: number of hidden units; by default as many as `weights` has columns, or 64.
@@ -56,7 +60,9 @@ class GaussianRBM(Model):
     Example: model: {use: gaussian_rbm, weights: [[2, -1], [0, 1.5]], visible_biases: [-1, 0.5], std: 0.5}
     """
 
-    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "blocks", "hidden"})
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"energy", "gradient", "blocks", "hidden", "activations", "receptive_fields", "reconstruct"}
+    )
     learning_rate: ClassVar[float] = 1e-2
 
     hidden: Count | None = None
@@ -85,7 +91,9 @@ class GaussianRBM(Model):
 
     def traits(self) -> ModelTraits:
         traits = super().traits()
-        exact = {"sample_exact", "log_z"} if self.hidden_units <= LARGEST_LAYER else set()
+        exact = {"sample_exact"} if self.hidden_units <= LARGEST_LAYER else set()
+        if self.hidden_units <= LARGEST_SUM:
+            exact.add("log_z")
         return traits._replace(offers=traits.offers | exact, own_units=self.event() is not None or self.std != 1)
 
     def event(self) -> Event | None:

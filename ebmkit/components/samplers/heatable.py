@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ebmkit.contracts.abilities import info_of
+from ebmkit.contracts.ability import info_of
 from ebmkit.contracts.kinds import Sampler
 from ebmkit.contracts.known_abilities import abilities_for
 

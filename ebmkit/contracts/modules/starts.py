@@ -7,7 +7,8 @@ from typing import cast
 
 from torch import Generator, Tensor, nn
 
-from ebmkit.contracts.abilities import Hidden, missing_members
+from ebmkit.contracts.abilities import Hidden
+from ebmkit.contracts.ability import missing_members
 from ebmkit.contracts.modules.live import LiveModule
 from ebmkit.contracts.setting import Setting
 from ebmkit.contracts.states import Space

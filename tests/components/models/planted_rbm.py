@@ -18,6 +18,7 @@ PROOFS = [
     proof(RBM, "test_chains_keep_the_visible_law", "spin", True),
     proof(RBM, "test_the_free_energy_of_real_units_is_a_sum_over_hidden_ones", (5,), 3, "spin"),
     proof(RBM, "test_the_normaliser_of_real_units_is_the_integral", "binary", True),
+    proof(RBM, "test_the_normaliser_of_pairs_of_hidden_units_is_that_of_their_states", (2,), 4, "spin"),
     proof(RBM, "test_layers_given_each_other", "spin", 2.5),
     proof(RBM, "test_small_machines_obey_the_laws", lambda module: module.RBM, "spin"),
     proof(DISCRETE, "test_losses_and_gradients_are_those_of_enumeration", "rbm", (2,), "spin"),
@@ -144,6 +145,21 @@ BUGS = [
             "the integral without the width",
             "self.log_std.sum() + len(self.log_std) / 2 * log(2 * pi)",
             "len(self.log_std) / 2 * log(2 * pi)",
+        ),
+        (
+            "halves of the hidden layer that do not interact",
+            "(rows @ couplings[:size, size:] @ lower.T + below)",
+            "(0 * rows.sum(1, keepdim=True) + below)",
+        ),
+        (
+            "pairs of hidden units without their half",
+            "h @ field[part] + ((h @ couplings[part, part]) * h).sum(1) / 2",
+            "h @ field[part] + ((h @ couplings[part, part]) * h).sum(1)",
+        ),
+        (
+            "visible biases that no hidden unit sees",
+            "self.hidden_biases + self.weights.T @ (self.visible_biases / self.std)",
+            "self.hidden_biases",
         ),
         (
             "a gradient with one division",

@@ -279,8 +279,28 @@ def test_what_they_offer_follows_from_the_smaller_layer():
     assert exact <= RBM(hidden=20).traits().offers
     assert exact <= RBM(hidden=500, shape=(4, 5)).traits().offers
     assert exact <= GaussianRBM(hidden=20).traits().offers
-    assert not exact & GaussianRBM(hidden=21, shape=(2,)).traits().offers
+    assert exact & GaussianRBM(hidden=21, shape=(2,)).traits().offers == {"log_z"}
+    assert not exact & GaussianRBM(hidden=31, shape=(2,)).traits().offers
     assert (RBM(values="spin").traits().space, GaussianRBM(values="spin").traits().space) == ("spin", "real")
+
+
+@both
+@pytest.mark.parametrize(("event", "hidden"), [((1,), 1), ((2,), 4), ((10,), 5), ((1, 4, 4), 6)], ids=str)
+def test_the_normaliser_of_pairs_of_hidden_units_is_that_of_their_states(event, hidden, values):
+    """A row for each state of the hidden layer, of which half the units are taken at a time."""
+    module = gaussian(event, hidden, values, learn_std=True).build(event)
+    h = layer(hidden, values)
+    whole = (h @ module.hidden_biases + module.log_sum_visible(h @ module.weights.T)).logsumexp(0)
+    by_halves = module.log_z()
+    assert by_halves.item() == pytest.approx(whole.item(), abs=1e-12 * max(1, abs(whole.item())))
+    wanted = list(module.parameters())
+    for one, two in zip(torch.autograd.grad(by_halves, wanted), torch.autograd.grad(whole, wanted), strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-10)
+
+
+def test_halves_of_the_hidden_layer_are_summed_in_blocks(monkeypatch):
+    monkeypatch.setattr("ebmkit.components.models.nets.gaussian_rbm.BLOCK", 8)
+    test_the_normaliser_of_pairs_of_hidden_units_is_that_of_their_states((10,), 5, "spin")
 
 
 def test_a_sum_over_many_states_is_made_in_blocks(monkeypatch):

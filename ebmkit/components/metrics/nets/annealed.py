@@ -10,7 +10,8 @@ from torch import Generator, Tensor, nn
 
 from ebmkit.chains.energy import Energy
 from ebmkit.components.metrics.nets.bases import BernoulliBase, GaussianBase
-from ebmkit.contracts.abilities import Blocks, Conditionals, Hidden, missing_members
+from ebmkit.contracts.abilities import Blocks, Conditionals, Hidden
+from ebmkit.contracts.ability import missing_members
 from ebmkit.maths.two_valued import draw_values
 
 

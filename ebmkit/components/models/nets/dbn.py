@@ -86,6 +86,38 @@ class DBNEnergy(nn.Module):
             h = layer.draw_visible(F.linear(h, layer.weights), None, 1.0, rng)
         return h.view(-1, *self.event)
 
+    # Mean-field passes -----------------------------------------------------------------------------------------------
+
+    def activations(self, x: Tensor) -> list[Tensor]:
+        """`p(h_k = high)` upwards, with the layer below at its means."""
+        found = []
+        for number in range(len(self.layers)):
+            layer = self._layer(number)
+            found += layer.activations(x)
+            x = layer.hidden_means(x)
+        return found
+
+    def receptive_fields(self) -> list[Tensor]:
+        """`W_1`, `W_1 W_2`, and so on, a field per unit."""
+        found: list[Tensor] = []
+        down: Tensor | None = None
+        for number in range(len(self.layers)):
+            weights = self._layer(number).weights
+            down = weights if down is None else down @ weights
+            found.append(down.T.reshape(-1, *self.event))
+        return found
+
+    def reconstruct(self, x: Tensor) -> Tensor:
+        """Log odds of x after a pass of means up to the highest layer and down again."""
+        h, low, high = x, *self.unit_values
+        for number in range(len(self.layers)):
+            h = self._layer(number).hidden_means(h)
+        for number in reversed(range(len(self.layers))):
+            layer = self._layer(number)
+            log_odds = layer.visible_parameters(F.linear(h, layer.weights))
+            h = low + (high - low) * torch.sigmoid(log_odds)
+        return log_odds.view_as(x)
+
     # Bounds and sums over all states ---------------------------------------------------------------------------------
 
     def log_bounds(self, x: Tensor, rng: Generator) -> Tensor:

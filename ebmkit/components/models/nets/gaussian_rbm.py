@@ -7,8 +7,10 @@ from math import log, pi
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812, the usual name
+from torch.utils.checkpoint import checkpoint
 
-from ebmkit.components.models.nets.restricted import Restricted
+from ebmkit.components.models.nets.restricted import BLOCK, Restricted
+from ebmkit.maths import enumeration
 from ebmkit.maths.two_valued import log_sum, mean
 
 
@@ -61,7 +63,45 @@ class GaussianRBMEnergy(Restricted):
         noise = torch.empty_like(field).normal_(generator=rng)
         return biases + std * (field + noise * temperature**0.5)
 
+    def visible_parameters(self, field: Tensor) -> Tensor:
+        """`b + std W h`."""
+        return self.visible_biases + self.std * field
+
     def log_sum_visible(self, field: Tensor) -> Tensor:
         """The Gaussian integral: `sum_i log(sqrt(2 pi) std_i) + b_i field_i / std_i + field_i^2 / 2`."""
-        volume = self.log_std.sum() + len(self.log_std) / 2 * log(2 * pi)
-        return (field * (self.visible_biases / self.std + field / 2)).sum(1) + volume
+        return (field * (self.visible_biases / self.std + field / 2)).sum(1) + self._log_volume()
+
+    def _log_volume(self) -> Tensor:
+        return self.log_std.sum() + len(self.log_std) / 2 * log(2 * pi)
+
+    def log_z(self) -> Tensor:
+        """log Z by enumeration of the hidden layer, differentiable in all parameters.
+
+        With v integrated out, hidden units interact in pairs: `log sum_h exp(a'h + h'Gh / 2)` with `G = W'W` and
+        `a = c + W'(b / std)`. With h in two halves, the products of their states are a matrix of rank H / 2, which is
+        summed in blocks of rows: 2^H exponentials, and no visible unit for any of them.
+        """
+        couplings = self.weights.T @ self.weights
+        field = self.hidden_biases + self.weights.T @ (self.visible_biases / self.std)
+        size = self.hidden_units // 2
+        upper, lower = self._all_states(size), self._all_states(self.hidden_units - size)
+
+        def alone(h: Tensor, part: slice) -> Tensor:
+            return h @ field[part] + ((h @ couplings[part, part]) * h).sum(1) / 2
+
+        above, below = alone(upper, slice(size)), alone(lower, slice(size, None))
+
+        def summed(rows: Tensor, weights: Tensor) -> Tensor:
+            return (rows @ couplings[:size, size:] @ lower.T + below).logsumexp(1) + weights
+
+        count = max(1, BLOCK // len(lower))
+        blocks = zip(torch.split(upper, count), torch.split(above, count), strict=True)
+        if torch.is_grad_enabled() and len(upper) > count:  # the matrix of all products would be kept for the gradient
+            sums = [checkpoint(summed, *block, use_reentrant=False) for block in blocks]
+        else:
+            sums = [summed(*block) for block in blocks]
+        return torch.cat(sums).logsumexp(0) + self._log_volume()
+
+    def _all_states(self, units: int) -> Tensor:
+        numbers = torch.arange(2**units, device=self.weights.device)
+        return enumeration.states(numbers, (units,), self.hidden_values, self.weights.dtype)

@@ -71,6 +71,16 @@ class HiddenBoltzmannEnergy(nn.Module):
         total = weights.sum(1, keepdim=True)
         return drawn + (total - total)  # NaN if an energy is
 
+    def activations(self, x: Tensor) -> list[Tensor]:
+        """`p(h_j = high | v)`, by enumeration."""
+        p = self._hidden_weights(x.flatten(1), self.joint.weights()).softmax(1)
+        return [p @ (self._hidden_states() == self.unit_values[1]).to(p.dtype)]
+
+    def receptive_fields(self) -> list[Tensor]:
+        """`W_hv`."""
+        count = prod(self.event)
+        return [self.joint.weights()[count:, :count].reshape(-1, *self.event)]
+
     def blocks(self) -> list[Tensor]:
         """Blocks of units of the whole machine that do not interact with each other."""
         return self.joint.blocks()

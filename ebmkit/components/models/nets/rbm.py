@@ -55,6 +55,11 @@ class RBMEnergy(Restricted):
         low, high = self.unit_values
         return draw_values((high - low) * (field + biases) / temperature, self.unit_values, rng)
 
+    def visible_parameters(self, field: Tensor) -> Tensor:
+        """`(high - low) (W h + b)`."""
+        low, high = self.unit_values
+        return (high - low) * (field + self.visible_biases)
+
     def log_sum_visible(self, field: Tensor) -> Tensor:
         return log_sum(field + self.visible_biases, self.unit_values).sum(1)
 

@@ -71,6 +71,10 @@ class Restricted(nn.Module):
         """Visible units, all or those at `sites`, given the inputs `W h` to them."""
 
     @abstractmethod
+    def visible_parameters(self, field: Tensor) -> Tensor:
+        """Visible units given the inputs `W h` to them: log odds of the higher value, or the mean of real ones."""
+
+    @abstractmethod
     def log_sum_visible(self, field: Tensor) -> Tensor:
         """`log sum_v exp(-E(v) + field'u(v))`, or the integral, for inputs `(B, D)`."""
 
@@ -85,6 +89,20 @@ class Restricted(nn.Module):
     def hidden_means(self, x: Tensor) -> Tensor:
         """`E[h | v]`, `(B, H)`."""
         return mean(self.hidden_field(x.flatten(1)), self.hidden_values)
+
+    def activations(self, x: Tensor) -> list[Tensor]:
+        """`p(h_j = high | v)` of the only layer."""
+        low, high = self.hidden_values
+        return [torch.sigmoid((high - low) * self.hidden_field(x.flatten(1)))]
+
+    def receptive_fields(self) -> list[Tensor]:
+        """The derivatives of `W'u(v)` in v."""
+        slope = self.scaled(torch.ones_like(self.visible_biases))  # u is linear and has no constant
+        return [(self.weights.T * slope).view(-1, *self.event)]
+
+    def reconstruct(self, x: Tensor) -> Tensor:
+        """v given `E[h | v]`."""
+        return self.visible_parameters(F.linear(self.hidden_means(x), self.weights)).view_as(x)
 
     # Joint states --------------------------------------------------------------------------------------------------
 

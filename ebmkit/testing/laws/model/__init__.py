@@ -20,6 +20,7 @@ from ebmkit.testing.laws.model.exact import (
     is_convolved_when_noised,
     knows_the_values_of_its_units,
 )
+from ebmkit.testing.laws.model.layers import has_layers_of_hidden_units, reconstructs_states
 from ebmkit.testing.laws.model.network import (
     counts_its_parameters,
     is_built_from_the_seed_alone,
@@ -44,6 +45,8 @@ LAWS: tuple[Law, ...] = (
     has_the_conditionals_of_its_energy,
     draws_units_given_all_others,
     sums_over_its_hidden_units,
+    has_layers_of_hidden_units,
+    reconstructs_states,
     has_the_normaliser_of_quadrature,
     draws_from_its_density,
     has_no_energy_below_its_ground_state,

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ebmkit.contracts.abilities import Hidden, missing_members
+from ebmkit.contracts.abilities import Hidden
+from ebmkit.contracts.ability import missing_members
 from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable, require
