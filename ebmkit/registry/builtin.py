@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 COMPONENTS = {
     "data": (
         "data",
-        "celeba checkerboard cifar10 csv digits eight_gaussians from_model line npz rings spirals swiss_roll "
-        "tensor_file two_moons",
+        "categorical_csv celeba checkerboard cifar10 csv digits eight_gaussians from_model line npz rings spirals "
+        "swiss_roll tensor_file text two_moons",
     ),
     "model": (
         "models",

@@ -166,6 +166,8 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
 
 def states(of: Model | Space, n: int, event: Event, rng: Generator, dtype: torch.dtype = torch.float64) -> Tensor:
     """Random states of a model, or of a space whose units have two values, `(n, *event)`."""
+    if of == "categorical":
+        raise ValueError("the number of categories is that of a model: pass it")
     values = VALUES.get(of, ()) if isinstance(of, str) else values_of(of)
     if not values:
         return 1.5 * torch.randn(n, *event, generator=rng, dtype=dtype)

@@ -17,7 +17,7 @@ from ebmkit.components.data.rows import (
 )
 from ebmkit.contracts.component import component
 from ebmkit.contracts.files import FilePath, located
-from ebmkit.contracts.kinds import Data, Dataset, Event
+from ebmkit.contracts.kinds import Data, Dataset, Event, Space
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.traits import DataTraits
 
@@ -41,6 +41,7 @@ class Npz(Data):
         y: name of an array of integer labels; null for none.
         test_path: a file of the same form with the held-out rows; null holds out rows of `path`.
         test_fraction: fraction of the rows that is held out if there is no `test_path`.
+        categories: K, for categorical data: integers from 0 to K - 1; null for real numbers.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
@@ -54,13 +55,21 @@ class Npz(Data):
     y: str | None = None
     test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
+    categories: Levels | None = None
     dequantize: Levels | None = None
 
     def __post_init__(self) -> None:
         check_paths(self.path, self.test_path)
+        if self.categories is not None and self.dequantize is not None:
+            raise ValueError("'categories' and 'dequantize' are two meanings of integers: give one of them")
 
     def traits(self) -> DataTraits:
-        return super().traits()._replace(labelled=self.y is not None, unit_scale=self.dequantize is not None)
+        space: Space = "real" if self.categories is None else "categorical"
+        labelled, unit_scale = self.y is not None, self.dequantize is not None
+        return super().traits()._replace(space=space, labelled=labelled, unit_scale=unit_scale)
+
+    def category_count(self) -> int | None:
+        return self.categories
 
     def event(self) -> Event:
         event = self._event(self.path)
@@ -105,5 +114,5 @@ class Npz(Data):
         from ebmkit.components.data.arrays import read_npz
 
         x = read_npz(path, self.x).reshape(-1, *event)
-        check_numbers(x, self.dequantize)
+        check_numbers(x, self.dequantize or self.categories, called="categories" if self.categories else "levels")
         return x, read_npz(path, self.y).long() if self.y else None

@@ -62,7 +62,7 @@ def row_count(split: Split, n: int | None, test_fraction: float) -> int | None:
     return held_out if split == "test" else n - held_out
 
 
-def check_numbers(x: Tensor, levels: int | None, first_row: int = 0) -> None:
+def check_numbers(x: Tensor, levels: int | None, first_row: int = 0, *, called: str = "levels") -> None:
     """Raise a ValueError that names the first row and column that is not finite, or not one of the levels."""
     if levels is None and not x.is_floating_point():
         return  # every integer is finite
@@ -73,7 +73,7 @@ def check_numbers(x: Tensor, levels: int | None, first_row: int = 0) -> None:
             _refuse(~block.isfinite(), block, first_row + start, "is not finite")
         if levels is not None and not (low >= 0 and high < levels and torch.equal(block, block.floor())):
             wrong = (block < 0) | (block >= levels) | (block != block.floor())
-            _refuse(wrong, block, first_row + start, f"is not one of the levels 0 to {levels - 1}")
+            _refuse(wrong, block, first_row + start, f"is not one of the {called} 0 to {levels - 1}")
 
 
 def _refuse(wrong: Tensor, block: Tensor, first_row: int, why: str) -> None:
