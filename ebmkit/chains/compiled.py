@@ -71,11 +71,13 @@ class TracedEnergy(Energy):
         if self._by_hand is not None:
             return self._by_hand(x)
 
+        at, of_point = self.continuation(x)
+
         def total(point: Tensor) -> tuple[Tensor, Tensor]:
-            energy = self._module(point)
+            energy = of_point(point)
             return energy.sum(), energy
 
-        gradient, (_, energy) = grad_and_value(total, has_aux=True)(x)
+        gradient, (_, energy) = grad_and_value(total, has_aux=True)(at)
         return energy, gradient
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.heated import HeatedEnergy
+from ebmkit.chains.one_hot import one_hot
 from ebmkit.chains.private_torch import gradient_in
 from ebmkit.contracts import energy as contracts
 from ebmkit.contracts.abilities import Scores
@@ -33,6 +34,8 @@ class Energy:
     def __init__(self, module: nn.Module) -> None:
         self._module = module
         self._by_hand: Callable[[Tensor], tuple[Tensor, Tensor]] | None = getattr(module, "energy_and_grad", None)
+        #: Of categorical states, whose gradient is that in one-hot vectors.
+        self._of_one_hot: Callable[[Tensor], Tensor] | None = getattr(module, "one_hot_energy", None)
         self._ones: Tensor | None = None
 
     @property
@@ -48,7 +51,7 @@ class Energy:
         return energy
 
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Energies `(B,)` and `dE/dx`, both detached."""
+        """Energies `(B,)` and `dE/dx`, both detached; the gradient in one-hot vectors of categorical states."""
         self.evaluations += 1
         if self._by_hand is not None:
             with torch.no_grad():
@@ -59,11 +62,18 @@ class Energy:
             return self._by_autograd(x)
 
     def _by_autograd(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        point = x.detach().requires_grad_()
-        energy = self._module(point)
+        point, of_point = self.continuation(x)
+        point = point.detach().requires_grad_()
+        energy = of_point(point)
         if self._ones is None or self._ones.shape != energy.shape:
             self._ones = torch.ones_like(energy)  # once per chain, not once per step
         return energy.detach(), gradient_in(point, energy, self._ones)
+
+    def continuation(self, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """A smooth function with the energies of states, and these states as its arguments."""
+        if self._of_one_hot is None:
+            return x, self._module
+        return one_hot(x, len(self.unit_values)), self._of_one_hot
 
     def ask(self, ability: Callable[..., A]) -> A:
         """The module, typed as one that has this ability."""
@@ -90,12 +100,12 @@ class Energy:
         return self.ask(Scores).schedule
 
     @property
-    def unit_values(self) -> tuple[float, float]:
-        """The two values of a unit of discrete states, the lower one first, as defined by the module or a part."""
+    def unit_values(self) -> tuple[float, ...]:
+        """All values of a unit of discrete states, the lowest first, as defined by the module or a part."""
         for part in self._module.modules():
             if hasattr(part, "unit_values"):
-                return cast("tuple[float, float]", part.unit_values)
-        raise TypeError("the network does not define the two values of a unit: it lacks 'unit_values'")
+                return cast("tuple[float, ...]", part.unit_values)
+        raise TypeError("the network does not define the values of a unit: it lacks 'unit_values'")
 
     def at(self, temperature: Tensor) -> contracts.Energy:
         """`E / T` with a temperature `(B,)` for each chain."""

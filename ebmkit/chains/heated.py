@@ -49,7 +49,7 @@ class DerivedEnergy:
         return HeatedEnergy(self, temperature)
 
     @property
-    def unit_values(self) -> tuple[float, float]:
+    def unit_values(self) -> tuple[float, ...]:
         """Those of the original energy."""
         return self.original.unit_values
 
@@ -82,7 +82,7 @@ class HeatedEnergy(DerivedEnergy):
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
         self.evaluations += 1
         energy, gradient = self.original.value_and_grad(x)
-        return energy / self.temperature, gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))
+        return energy / self.temperature, gradient / self.temperature.view(-1, *[1] * (gradient.dim() - 1))
 
     def ask(self, ability: Callable[..., A]) -> A:
         """The ability at these temperatures, if it is defined for them."""

@@ -90,16 +90,18 @@ class HeatedConditionals:
         self.temperature = temperature
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        """`(B, K)`."""
-        return self.cold.log_odds(x, sites) / self.temperature.unsqueeze(1)
+        """As at T = 1, divided by T."""
+        found = self.cold.log_odds(x, sites)
+        return found / self.temperature.view(-1, *[1] * (found.dim() - 1))
 
 
 @ability("conditionals", heated=HeatedConditionals)
 class Conditionals(Protocol):
-    """Units with two values, each of which has a known distribution given all others."""
+    """Discrete units, each of which has a known distribution given all others."""
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        """The log odds `(B, K)` of the higher value of the units `sites (K,)`, given all others."""
+        """The log odds `(B, S)` of the higher value of the units `sites (S,)`, given all others; of categorical states
+        the log probabilities `(B, S, K)` of all K categories, up to a constant of each unit."""
 
 
 class HeatedBlocks:

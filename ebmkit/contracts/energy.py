@@ -23,7 +23,10 @@ class Energy(Protocol):
         """Energies `(B,)` of states `(B, *event)`."""
 
     def value_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Energies `(B,)` and `dE/dx` at the cost of one forward and one backward pass."""
+        """Energies `(B,)` and `dE/dx` at the cost of one forward and one backward pass.
+
+        For categorical states the gradient `(B, *event, K)` is that in their one-hot vectors.
+        """
 
     def ask(self, ability: Callable[..., A]) -> A:
         """An ability of the model, `energy.ask(Conditionals)`, at the temperature of this energy.
@@ -35,8 +38,8 @@ class Energy(Protocol):
         """`E / T` with a temperature `(B,)` for each chain."""
 
     @property
-    def unit_values(self) -> tuple[float, float]:
-        """The two values of a unit of discrete states, the lower one first."""
+    def unit_values(self) -> tuple[float, ...]:
+        """All values of a unit of discrete states, the lowest first."""
 
     @property
     def schedule(self) -> Schedule:

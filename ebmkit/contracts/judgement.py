@@ -26,7 +26,7 @@ class Difference(NamedTuple):
     """
 
     kind: Kind
-    #: Indices of flattened states.
+    #: Indices of flattened states; of their one-hot vectors if these are categorical.
     columns: tuple[int, ...]
     #: The statistic of the samples, and of the data or expected of them.
     samples: float

@@ -7,14 +7,21 @@ from typing import Literal, TypeAlias
 #: Shape of one state, without the batch: `(2,)` for a point in the plane, `(1, 28, 28)` for an image.
 Event: TypeAlias = tuple[int, ...]
 
-#: The space of states.
-Space: TypeAlias = Literal["real", "binary", "spin"]
+#: The space of states. Units of categorical states are numbers 0, 1, ..., K - 1 in the dtype of states.
+Space: TypeAlias = Literal["real", "binary", "spin", "categorical"]
 
 #: How data vary: in every direction, in every coordinate but not in every direction, or not in every coordinate.
 Variation: TypeAlias = Literal["full", "degenerate", "constant"]
 
 #: The input of a network in addition to x: none, a noise level, or a time.
 Conditioning: TypeAlias = Literal["sigma", "time"] | None
+
+
+def unit_values(space: Space, categories: int | None = None) -> tuple[float, ...]:
+    """All values of a unit of discrete states, in ascending order and evenly spaced; none of real coordinates."""
+    if space == "categorical":
+        return tuple(map(float, range(categories or 0)))
+    return {"binary": (0.0, 1.0), "spin": (-1.0, 1.0), "real": ()}[space]
 
 
 def image_shape(event: Event) -> tuple[int, int, int] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from ebmkit.contracts.states import Conditioning, Space, Variation
+from ebmkit.contracts.states import Conditioning, Space, Variation, unit_values
 
 if TYPE_CHECKING:
     from ebmkit.contracts.kinds import Sampler, Schedule
@@ -51,6 +51,13 @@ class ModelTraits(NamedTuple):
     learning_rate: float = 1e-3
     #: Whether it is trained part by part only; a single stage of training then stands for one of each part.
     by_parts: bool = False
+    #: The number of categories of a unit; of categorical states only.
+    categories: int | None = None
+
+    @property
+    def unit_values(self) -> tuple[float, ...]:
+        """All values of a unit of discrete states, the lowest first; none of real states."""
+        return unit_values(self.space, self.categories)
 
     @property
     def conditioning(self) -> Conditioning:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 
 from ebmkit.engine.mixing import coordinate
 from ebmkit.engine.telling.error_site import ErrorSite
@@ -27,7 +29,10 @@ class Names:
         if data is None or data.missing():
             return PLAIN
         with ErrorSite(self._plan, ("data",)):
-            found = Headings(data.coordinate_names(), data.class_names(), data.label_name())
+            coordinates, classes = data.coordinate_names(), data.class_names()
+            found = Headings(coordinates, classes, data.label_name(), data.category_names())
+            if found.categories is not None and len(found.categories) != prod(self._plan.event):
+                raise ValueError(f"it names categories of {len(found.categories)} units of {self._plan.event}")
             if found.coordinates is not None and (len(found.coordinates),) != self._plan.event:
                 raise ValueError(f"it names {len(found.coordinates)} coordinates, but states are {self._plan.event}")
             return found
@@ -41,6 +46,25 @@ class Names:
     def coordinate(self, index: int) -> str:
         """The name of a coordinate of flattened states for pictures: that of the data, or as Python would index it."""
         return coordinate(self._plan.event, index, self.shown).replace("$", r"\$")  # which begins a formula
+
+    def category(self, unit: int, category: int) -> str:
+        """A category of a unit of flattened states as its name, or as a number."""
+        names = self.headings.categories
+        return _short(names[unit][category]) if names and category < len(names[unit]) else str(category)
+
+    @property
+    def are_letters(self) -> bool:
+        """Whether states are text: a list of units whose categories are characters, the same for all."""
+        names = self.headings.categories
+        if not names or len(self._plan.event) != 1:
+            return False
+        return all(row == names[0] for row in names) and all(len(name) == 1 for name in names[0])
+
+    def text(self, x: Sequence[float]) -> str:
+        """A state of text as such, with characters that cannot be shown replaced by spaces."""
+        names = self.headings.categories or ()
+        letters = (names[unit][int(category)] for unit, category in enumerate(x))
+        return "".join(letter if letter.isprintable() else " " for letter in letters)
 
     def label(self, label: int) -> str:
         """A label as its name, or as a number."""

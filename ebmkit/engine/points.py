@@ -113,9 +113,9 @@ def _check_finite(x: Tensor, split: Split) -> None:
 
 
 def _made_up(plan: Plan, data: Data, rng: torch.Generator) -> Dataset:
-    """Random points with the shape and space of the missing data."""
+    """Random points with the shape of the missing data, in the space of the model, which is theirs."""
     n = max(STAND_IN, *(stage.batch_size for stage in plan.spec.stages), 0)
     x = torch.empty(n, *plan.event).normal_(generator=rng)
-    if data.traits().space != "real":
-        x = (x > 0).to(x) * 2 - 1 if data.traits().space == "spin" else (x > 0).to(x)
+    if values := plan.spec.model.traits().unit_values:
+        x = x.new_tensor(values)[torch.randint(len(values), x.shape, generator=rng)]
     return Dataset(x, torch.zeros(n, dtype=torch.long) if data.traits().labelled else None)

@@ -13,8 +13,9 @@ class FitError(EbmkitError):
 class SpaceMismatch(FitError):
     """Two components are defined on different spaces.
 
-    States are real, binary or spin. Gradient-based samplers need real states; binary and spin states need a sampler for
-    discrete states, such as `gibbs`.
+    States are real, binary, spin or categorical. Gradient-based samplers need real states; all others need a sampler
+    for discrete states, such as `gibbs`. Data and model of categorical states also have to agree about the number of
+    categories.
     """
 
     code = "E201"

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 COMPONENTS = {
     "data": (
         "data",
-        "celeba checkerboard cifar10 csv digits eight_gaussians from_model line npz rings spirals swiss_roll "
-        "tensor_file two_moons",
+        "categorical_csv celeba checkerboard cifar10 csv digits eight_gaussians from_model line npz rings spirals "
+        "swiss_roll tensor_file text two_moons",
     ),
     "model": (
         "models",
-        "banana boltzmann classifier conv conv_classifier dbn double_well exponential_family funnel gaussian "
-        "gaussian_mixture gaussian_rbm grid_mrf hopfield ising mixture mixture_1d mlp mlp_potential mlp_score "
-        "noised_mixture rbm ring "
+        "banana boltzmann categorical_boltzmann classifier conv conv_classifier dbn double_well exponential_family "
+        "funnel gaussian gaussian_mixture gaussian_rbm grid_mrf hopfield ising mixture mixture_1d mlp mlp_potential "
+        "mlp_score noised_mixture potts rbm ring "
         "sum tempered unet_potential unet_score",
     ),
     "objective": (

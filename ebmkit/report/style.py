@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,6 +31,15 @@ THEME = {
     "good": (GOOD, "#4cc38a"),
     "bad": (BAD, "#ff8078"),
 }
+
+
+def palette(count: int) -> list[tuple[float, float, float]]:
+    """Colours of categories, as different as possible from those before them, as red, green and blue."""
+    known = (DATA, SAMPLES, EXACT, *CHAINS[2:], CHAINS[1])
+    found = [tuple(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)) for color in known]
+    # Beyond these, hues by the golden ratio.
+    found += [colorsys.hls_to_rgb(k * 0.618 % 1, (0.35, 0.55, 0.75)[k % 3], 0.6) for k in range(count - len(found))]
+    return [(red, green, blue) for red, green, blue in found[:count]]
 
 
 def night() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +36,9 @@ class Samples(NamedTuple):
 def write_samples(path: Path, x: Tensor, labels: Tensor | None = None, headings: Headings = PLAIN) -> None:
     """Write states `(N, *event)`, their labels and names in the format given by the suffix of `path` (see `FORMATS`).
 
-    A .npz has the labels as `y` and the names as `columns` and `classes`, a .safetensors the names in its metadata, as
-    JSON under `names`, and a .csv all of them; a .npy has the states only.
+    A .npz has the labels as `y` and the names as `columns`, `classes` and `categories`, a .safetensors the names in its
+    metadata, as JSON under `names`, and a .csv all of them; a .npy has the states only. Names of categories are those
+    of the values 0, 1, ... of all units, or a row for each unit.
     """
     make_folder(path.parent)
     whole = Samples(x.cpu().contiguous(), None if labels is None else labels.cpu().contiguous(), headings)
@@ -95,24 +96,42 @@ def _npz(samples: Samples) -> bytes:
     arrays = {name: of.numpy() for name, of in samples.arrays().items()}
     names = {"columns": samples.headings.coordinates, "classes": samples.headings.classes}
     arrays |= {name: np.array(of, dtype=np.str_) for name, of in names.items() if of is not None}
+    if samples.headings.categories is not None:
+        shared = samples.headings.one_alphabet
+        every = samples.headings.categories
+        arrays["categories"] = np.array(every[0] if shared else _padded(every), dtype=np.str_)
     content = io.BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
     return content.getvalue()
 
 
 def _csv(samples: Samples) -> bytes:
-    """One row per state, one column per coordinate and one for labels, with enough digits to restore every number."""
+    """One row per state, one column per coordinate and one for labels, with enough digits to restore every number, or
+    the names of categories."""
     content, flat = io.StringIO(), samples.x.flatten(1).numpy()
     table = csv.writer(content, lineterminator="\n")
-    coordinates, classes, label = samples.headings
+    coordinates, classes, label, categories = samples.headings
     header = [*(coordinates or (f"x{column}" for column in range(flat.shape[1])))]
     table.writerow(header if samples.labels is None else [*header, label or "y"])
     form = "%.17g" if flat.dtype == np.float64 else "%.9g"
     labels = [] if samples.labels is None else samples.labels.tolist()
     last: Iterable[list[Any]] = ([classes[y] if classes else y] for y in labels) if labels else ([] for _ in flat)
     for row, more in zip(flat, last, strict=True):
-        table.writerow([*(form % number for number in row), *more])
+        cells = [form % number for number in row] if categories is None else _named(row, categories)
+        table.writerow([*cells, *more])
     return content.getvalue().encode()
+
+
+def _named(row: Iterable[float], categories: Sequence[Sequence[str]]) -> list[str]:
+    """The names of the categories of a state. A column of a table may have fewer than the model knows."""
+    found = zip(map(int, row), categories, strict=True)
+    return [names[number] if number < len(names) else str(number) for number, names in found]
+
+
+def _padded(categories: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Lists of the same length, as an array needs them."""
+    longest = max(map(len, categories))
+    return [[*names, *[""] * (longest - len(names))] for names in categories]
 
 
 FORMATS: dict[str, Callable[[Samples], bytes]] = {

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from ebmkit.components.data.from_model import FromModel
 from ebmkit.contracts.component import Component
-from ebmkit.contracts.kinds import Data, Event, Model, Noise, Sampler
+from ebmkit.contracts.kinds import Data, Event, Model, Noise, Objective, Sampler
 from ebmkit.contracts.question import Question
 from ebmkit.testing.law import Inapplicable
-from ebmkit.testing.partner import gaussian, model_for
+from ebmkit.testing.partner import categorical_machine, gaussian, model_for, potts
 
 #: Dimensions in which mistakes show, and an image.
 EVENTS: tuple[Event, ...] = ((1,), (2,), (10,), (1, 4, 4))
+#: Shapes of categorical states, of which there are few enough to enumerate.
+CATEGORICAL: tuple[Event, ...] = ((2,), (1, 2, 3))
 #: For models that take none of these: the first that fits is used.
 LARGER: tuple[Event, ...] = ((1, 8, 8), (1, 28, 28), (3, 32, 32))
 
@@ -46,10 +48,24 @@ def cases_of(component: Component, partners: Sequence[Model] = ()) -> list[Case]
             reasons = {event: _refusal(component, event, partners) for event in EVENTS}
             if all(reasons.values()):
                 raise Inapplicable("; ".join(dict.fromkeys(f"it {reason}" for reason in reasons.values())))
-            return [Case(event, tuple(partners)) for event, reason in reasons.items() if not reason]
-    if component.component_kind in ("objective", "init", "noise", "metric"):
+            fitting_cases = [Case(event, tuple(partners)) for event, reason in reasons.items() if not reason]
+            return fitting_cases + _categorical_cases(component, partners)
+        case Objective():
+            return [*(Case(event, tuple(partners)) for event in EVENTS), *_categorical_cases(component, partners)]
+    if component.component_kind in ("init", "noise", "metric"):
         return [Case(event, tuple(partners)) for event in EVENTS]
     return [Case(())]
+
+
+def _categorical_cases(component: Sampler | Objective, partners: Sequence[Model]) -> list[Case]:
+    """Shapes of categorical states with a model of them, for what is also tested with models of other spaces."""
+    spaces = component.traits().spaces
+    own = component.traits().sampler if isinstance(component, Objective) else None
+    if partners or "categorical" not in spaces or (own and "categorical" not in own.traits().spaces):
+        return []
+    made = potts if isinstance(component, Sampler) else categorical_machine
+    cases = [Case(event, (made(event),)) for event in CATEGORICAL]
+    return [case for case in cases if model_for(component, case.event, case.partners)[0] is case.partners[0]]
 
 
 def _with_data(model: Model, event: Event) -> Question:

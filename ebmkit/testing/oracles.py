@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from ebmkit.contracts.kinds import Event
+from ebmkit.contracts.kinds import Event, Model
 from ebmkit.testing.law import Inapplicable, require
 
 #: False-alarm probability of a statistical law, divided among its comparisons (Bonferroni). Seeds are fixed as well.
@@ -19,11 +19,19 @@ DRAWS = 20_000
 
 #: The values of a unit, by space.
 VALUES = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}
-#: Maximum number of units whose states are enumerated.
-FEW = 16
+#: Maximum number of states that are enumerated.
+FEW = 1 << 16
 
 #: Largest accepted error of a rule with half of its points. With all of them the error is at most its square.
 BELIEVED = 1e-5
+
+
+def values_of(model: Model) -> tuple[float, ...]:
+    """All values of a unit of a model; none if its states are real."""
+    traits = model.traits()
+    if traits.space == "categorical":
+        return tuple(float(k) for k in range(traits.categories or 0))
+    return VALUES.get(traits.space, ())
 
 
 def generator(seed: int) -> Generator:
@@ -119,11 +127,11 @@ def integrate(log_density: Callable[[Tensor], Tensor], event: Event) -> Quadratu
 
 
 @torch.no_grad()
-def enumerated(log_density: Callable[[Tensor], Tensor], event: Event, values: tuple[float, float]) -> Quadrature:
-    """All states of a few two-valued units, in float64, and their probabilities."""
+def enumerated(log_density: Callable[[Tensor], Tensor], event: Event, values: Sequence[float]) -> Quadrature:
+    """All states of a few discrete units, in float64, and their probabilities."""
     units = math.prod(event)
-    if units > FEW:
-        raise Inapplicable(f"{units} units have too many states to enumerate")
+    if len(values) ** units > FEW:
+        raise Inapplicable(f"{units} units of {len(values)} values have too many states to enumerate")
     x = torch.cartesian_prod(*[torch.tensor(values, dtype=torch.float64)] * units).view(-1, *event)
     log_p = log_density(x)
     return Quadrature(x, log_p.softmax(0), float(log_p.logsumexp(0)), 0.0)

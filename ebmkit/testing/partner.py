@@ -10,12 +10,14 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.categorical_boltzmann import CategoricalBoltzmann
 from ebmkit.components.models.couplings import Values
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.mlp import MLP
 from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
+from ebmkit.components.models.potts import Potts
 from ebmkit.contracts.kinds import Event, Model, Objective, Sampler, Space
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.question import Question
@@ -23,7 +25,7 @@ from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
 from ebmkit.testing.example import from_example, instance
 from ebmkit.testing.law import Inapplicable
-from ebmkit.testing.oracles import generator
+from ebmkit.testing.oracles import VALUES, generator, values_of
 from ebmkit.testing.plugin_models import models_near
 from ebmkit.testing.setting import small_setting
 
@@ -46,6 +48,21 @@ def machine(event: Event, values: Values) -> Model:
     biases = torch.linspace(-0.5, 1, d, dtype=torch.float64)
     rows = tuple(map(tuple, (upper + upper.T).tolist()))
     return Boltzmann(weights=rows, biases=tuple(biases.tolist()), shape=event, values=values)
+
+
+def potts(event: Event) -> Model:
+    """A Potts model of three categories with couplings of both signs and different fields."""
+    d, rng = math.prod(event), generator(8)
+    upper = (torch.randn(d, d, generator=rng, dtype=torch.float64) / math.sqrt(d)).triu(1)
+    field = torch.linspace(-0.5, 1, 3 * d, dtype=torch.float64).view(d, 3)
+    rows, fields = (tuple(map(tuple, matrix.tolist())) for matrix in (upper + upper.T, field))
+    return Potts(shape=event, coupling=rows, field=fields)
+
+
+def categorical_machine(event: Event) -> Model:
+    """A trainable model of three categories."""
+    fields = torch.linspace(-0.5, 1, 3 * math.prod(event), dtype=torch.float64).view(-1, 3)
+    return CategoricalBoltzmann(shape=event, biases=tuple(map(tuple, fields.tolist())))
 
 
 def noised_networks(component: Sampler | Objective, event: Event) -> list[Model]:
@@ -122,7 +139,8 @@ def build(model: Model, event: Event, *, seed: int = 0, dtype: torch.dtype = tor
             raise Inapplicable(f"it refuses states of shape {event}: {refusal}") from refusal
     module = module.to(dtype)
     space = model.traits().space
-    points = data(event) if space == "real" else states(space, 3, event, generator(0))  # a memory holds few patterns
+    # A memory holds few patterns.
+    points = data(event) if space == "real" else states(model, 3, event, generator(0))
     prepare_modules(module, small_setting(module, event, space, points))
     return module.eval()
 
@@ -146,16 +164,15 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-def states(space: Space, n: int, event: Event, rng: Generator, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Random states of a space, `(n, *event)`."""
-    if space == "real":
+def states(of: Model | Space, n: int, event: Event, rng: Generator, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Random states of a model, or of a space whose units have two values, `(n, *event)`."""
+    if of == "categorical":
+        raise ValueError("the number of categories is that of a model: pass it")
+    values = VALUES.get(of, ()) if isinstance(of, str) else values_of(of)
+    if not values:
         return 1.5 * torch.randn(n, *event, generator=rng, dtype=dtype)
-    bits = torch.randint(2, (n, *event), generator=rng).to(dtype)
-    if space == "spin":
-        return 2 * bits - 1
-    if space == "binary":
-        return bits
-    raise Inapplicable(f"there are no test states of space {space!r} yet")
+    digits = torch.randint(len(values), (n, *event), generator=rng).to(dtype)
+    return values[0] + (values[1] - values[0]) * digits
 
 
 def data(event: Event, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -72,7 +72,7 @@ def setting(cls, event):
         sampler = dataclasses.replace(sampler, steps=STEPS)
     model, event = model_for(sampler, event)
     rng = torch.Generator().manual_seed(0)
-    return sampler, build(model, event), states(model.traits().space, 5, event, rng), rng
+    return sampler, build(model, event), states(model, 5, event, rng), rng
 
 
 @pytest.mark.parametrize("event", [(3,), (1, 2, 2)], ids=str)

@@ -158,7 +158,7 @@ def test_one_way_samplers_know_their_level_and_only_they():
         sampler = instance(offer.load())
         model, event = model_for(sampler, (3,))
         module, rng = build(model, event), generator(0)
-        state = sampler.init(Energy(module), states(model.traits().space, 2, event, rng), rng)
+        state = sampler.init(Energy(module), states(model, 2, event, rng), rng)
         assert hasattr(state, "level") == sampler.traits().from_noise, sampler
 
 

@@ -53,6 +53,9 @@ class FromModel(Data):
         traits = self.model.traits()
         return super().traits()._replace(space=traits.space, known="log_z" in traits.offers)
 
+    def category_count(self) -> int | None:
+        return self.model.traits().categories
+
     def event(self) -> Event:
         event = self.model.event()
         assert event is not None  # refused above

@@ -19,7 +19,7 @@ from ebmkit.components.data.rows import (
 )
 from ebmkit.contracts.component import component
 from ebmkit.contracts.files import FilePath, located
-from ebmkit.contracts.kinds import Data, Dataset, Event
+from ebmkit.contracts.kinds import Data, Dataset, Event, Space
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.contracts.traits import DataTraits
 
@@ -45,6 +45,7 @@ class Npz(Data):
         test_fraction: fraction of the rows that is held out if there is no `test_path`.
         values: `real`, or `binary` for units of 0 and 1, or `spin` for units of -1 and +1; other numbers are then
             refused.
+        categories: K, for categorical data: integers from 0 to K - 1; null for real numbers.
         dequantize: the number of grey levels of integer data k = 0 .. levels - 1, which become 2 (k + u) / levels - 1
             with u ~ U[0, 1); null leaves the numbers unchanged.
 
@@ -59,18 +60,20 @@ class Npz(Data):
     test_path: FilePath | None = None
     test_fraction: TestFraction = 0.2
     values: Values = "real"
+    categories: Levels | None = None
     dequantize: Levels | None = None
 
     def __post_init__(self) -> None:
         check_paths(self.path, self.test_path)
-        check_values(self.values, self.dequantize)
+        check_values(self.values, self.dequantize, self.categories)
 
     def traits(self) -> DataTraits:
-        return (
-            super()
-            .traits()
-            ._replace(labelled=self.y is not None, space=self.values, unit_scale=self.dequantize is not None)
-        )
+        space: Space = self.values if self.categories is None else "categorical"
+        labelled, unit_scale = self.y is not None, self.dequantize is not None
+        return super().traits()._replace(space=space, labelled=labelled, unit_scale=unit_scale)
+
+    def category_count(self) -> int | None:
+        return self.categories
 
     def event(self) -> Event:
         event = self._event(self.path)
@@ -115,5 +118,6 @@ class Npz(Data):
         from ebmkit.components.data.arrays import read_npz
 
         x = read_npz(path, self.x).reshape(-1, *event)
-        check_numbers(x, self.dequantize, self.values)
+        called = "categories" if self.categories else "levels"
+        check_numbers(x, self.dequantize or self.categories, self.values, called=called)
         return x, read_npz(path, self.y).long() if self.y else None

@@ -66,15 +66,19 @@ def row_count(split: Split, n: int | None, test_fraction: float) -> int | None:
     return held_out if split == "test" else n - held_out
 
 
-def check_values(values: Values, levels: int | None) -> None:
-    """Raise a ValueError if units of two values would be dequantized."""
+def check_values(values: Values, levels: int | None, categories: int | None = None) -> None:
+    """Raise a ValueError if integers would have two meanings: units of two values, grey levels, categories."""
+    if levels is not None and categories is not None:
+        raise ValueError("'categories' and 'dequantize' are two meanings of integers: give one of them")
     if values != "real" and levels is not None:
         raise ValueError(
             f"'dequantize' is for a density of grey levels, but 'values: {values}' are discrete: choose one"
         )
+    if values != "real" and categories is not None:
+        raise ValueError(f"'categories' are the numbers from 0 on, but 'values: {values}' are two others: choose one")
 
 
-def check_numbers(x: Tensor, levels: int | None, values: Values, first_row: int = 0) -> None:
+def check_numbers(x: Tensor, levels: int | None, values: Values, first_row: int = 0, *, called: str = "levels") -> None:
     """Raise a ValueError that names the first row and column that is not finite, or not one of the levels or values."""
     if levels is None and values == "real" and not x.is_floating_point():
         return  # every integer is finite
@@ -85,7 +89,7 @@ def check_numbers(x: Tensor, levels: int | None, values: Values, first_row: int 
             _refuse(~block.isfinite(), block, first_row + start, "is not finite")
         if levels is not None and not (low >= 0 and high < levels and torch.equal(block, block.floor())):
             wrong = (block < 0) | (block >= levels) | (block != block.floor())
-            _refuse(wrong, block, first_row + start, f"is not one of the levels 0 to {levels - 1}")
+            _refuse(wrong, block, first_row + start, f"is not one of the {called} 0 to {levels - 1}")
         if values != "real":
             lower, higher = VALUES[values]
             wrong = (block != lower) & (block != higher)

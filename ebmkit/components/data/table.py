@@ -50,7 +50,16 @@ class Labels(NamedTuple):
 class Table:
     """A table in an open file. The first line gives the names of the columns if it contains no number."""
 
-    def __init__(self, file: IO[bytes], delimiter: str, columns: Sequence[Column] | None, label: Column | None) -> None:
+    def __init__(
+        self,
+        file: IO[bytes],
+        delimiter: str,
+        columns: Sequence[Column] | None,
+        label: Column | None,
+        *,
+        named: bool | None = None,
+    ) -> None:
+        """`named` says whether the first line has names, for tables of words."""
         self._lines = _cells(file, delimiter)
         self._first = next(self._lines, None)
         if self._first is None:
@@ -59,7 +68,7 @@ class Table:
         self._width = len(cells)
         if self._width > _WIDEST:
             raise ValueError(f"has {self._width:,} columns, but at most {_WIDEST:,} are read; use a .npz or .npy file")
-        self._named = not any(_number(cell) is not None for cell in cells)
+        self._named = not any(_number(cell) is not None for cell in cells) if named is None else named
         self._names: dict[str, list[int]] = {}
         for position, cell in enumerate(cells) if self._named else ():
             self._names.setdefault(_name(cell, position), []).append(position)
@@ -98,11 +107,8 @@ class Table:
 
     def rows(self) -> Iterator[Row]:
         """The rows; the file is read lazily."""
-        assert self._first is not None
         coordinates, label = self.layout[:2]
-        for line, cells in self._lines if self._named else chain([self._first], self._lines):
-            if len(cells) != self._width:
-                raise ValueError(f"has {self._width} columns in its first line, but {len(cells)} in line {line}")
+        for line, cells in self._cells_of_rows():
             x = [_number(cells[column]) for column in coordinates]
             for column, number in zip(coordinates, x, strict=True):
                 if number is None or not isfinite(number):
@@ -111,6 +117,18 @@ class Table:
                         "'columns' without it, or 'labels' if it is the class of a row"
                     )
             yield Row(line, x, None if label is None else cells[label].strip())  # type: ignore[arg-type]
+
+    def words(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The number of every line and the words in the columns that are read; the file is read lazily."""
+        for line, cells in self._cells_of_rows():
+            yield line, tuple(cells[column].strip() for column in self.layout.coordinates)
+
+    def _cells_of_rows(self) -> Iterator[tuple[int, list[str]]]:
+        assert self._first is not None
+        for line, cells in self._lines if self._named else chain([self._first], self._lines):
+            if len(cells) != self._width:
+                raise ValueError(f"has {self._width} columns in its first line, but {len(cells)} in line {line}")
+            yield line, cells
 
 
 class Rows(NamedTuple):

@@ -22,7 +22,7 @@ class NoiseStart(Init):
         gaussian:  x0 ~ N(center, scale^2 I)
         uniform:   x0 ~ center + U[-scale, scale]^d
 
-    Binary units and spins start at either of their two values with probability 1/2.
+    Discrete units start at each of their values with the same probability.
 
     Parameters:
         distribution: `gaussian` or `uniform`.

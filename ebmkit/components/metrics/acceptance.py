@@ -8,7 +8,7 @@ from annotated_types import Ge
 
 from ebmkit.components.metrics.trace import mean, trace
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Acceptance(Metric):
     Example: evaluate: [{use: acceptance, samples: 1000}]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples"})
     traces: ClassVar[frozenset[str]] = frozenset({"acceptance"})
 

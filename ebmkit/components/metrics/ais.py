@@ -10,17 +10,17 @@ from annotated_types import Ge
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.hmc import HMC
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric, Model, Sampler
+from ebmkit.contracts.kinds import Metric, Model, Sampler, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
-from ebmkit.maths.enumeration import VALUES
 from ebmkit.maths.importance import LogMean, log_mean
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, Whitened
+    from ebmkit.components.metrics.nets.bases import BernoulliBase, CategoricalBase
     from ebmkit.contracts.abilities import SampleExact
     from ebmkit.contracts.view import View
 
@@ -90,6 +90,7 @@ class AIS(Metric):
     Example: evaluate: [{use: ais, chains: 200, temperatures: 2000}]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy"})
 
     chains: Annotated[int, Ge(2)] = 100
@@ -155,14 +156,12 @@ class AIS(Metric):
     def annealing(self, view: View) -> Annealing:
         """The path from a base that is fitted to the data, or to samples."""
         from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, AnnealedUnits, Whitened
-        from ebmkit.components.metrics.nets.bases import BernoulliBase, GaussianBase, fit_gaussian, fit_logits
+        from ebmkit.components.metrics.nets.bases import GaussianBase, fit_gaussian
 
         like, points = torch.empty(0, device=view.device, dtype=view.dtype), self._points(view)
-        space, d = view.spec.model.traits().space, prod(view.event)
-        if space != "real":
-            values = VALUES[space]
-            logits = torch.zeros(d, device="cpu") if points is None else fit_logits(points, values)
-            return Annealing(AnnealedUnits(BernoulliBase(view.event, values, logits.to(like)), view.module), None)
+        values, d = view.spec.model.traits().unit_values, prod(view.event)
+        if values:
+            return Annealing(AnnealedUnits(_base_of_units(view, values, points, like), view.module), None)
         zero, one = (torch.full((d,), value, device="cpu", dtype=torch.float64) for value in (0.0, 1.0))
         mean, factor = (zero, one) if points is None else fit_gaussian(points)
         frame = Whitened(view.module, mean, factor, like)
@@ -183,6 +182,20 @@ class AIS(Metric):
             with torch.no_grad():
                 return cast("SampleExact", view.module).sample_exact(n, view.rng)
         return view.samples(n) if view.can_sample else None
+
+
+def _base_of_units(
+    view: View, values: tuple[float, ...], points: Tensor | None, like: Tensor
+) -> BernoulliBase | CategoricalBase:
+    """Independent units with the frequencies of the data, or uniform ones."""
+    from ebmkit.components.metrics.nets.bases import BernoulliBase, CategoricalBase, fit_log_p, fit_logits
+
+    if points is None:
+        points = like.new_zeros(0, prod(view.event))
+    if view.spec.model.traits().space == "categorical":
+        return CategoricalBase(view.event, fit_log_p(points, len(values)).to(like))
+    low, high = values
+    return BernoulliBase(view.event, (low, high), fit_logits(points, (low, high)).to(like))
 
 
 def default_moves(model: Model) -> Sampler:

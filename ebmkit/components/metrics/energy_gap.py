@@ -8,7 +8,7 @@ from annotated_types import Ge
 
 from ebmkit.components.metrics.matched import matched
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class EnergyGap(Metric):
     Example: evaluate: [{use: energy_gap, every: 500}]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "data", "energy"})
 
     samples: Annotated[int, Ge(1)] = 10_000

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.components.metrics.long_chains import long_chains
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.ess import ess_bulk, ess_tail
 
@@ -39,6 +39,7 @@ class Ess(Metric):
     Example: evaluate: [ess]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
     least_draws: ClassVar[int] = FEWEST
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from annotated_types import Gt
 
-from ebmkit.components.metrics.enumerated import is_summable, summed_log_z
+from ebmkit.components.metrics.enumerated import is_summable, summable_units, summed_log_z
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
-from ebmkit.maths.enumeration import SUMMABLE
 from ebmkit.maths.quadrature import Integral, blockwise, log_integral
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class LogLikelihood(Metric):
 
         log_likelihood = -E_test[E(x)] - log Z,    Z = integral of exp(-E(x)) dx
 
-    log Z is exact for a model that offers it, and for up to 25 discrete units, by a sum over all states in blocks of
+    log Z is exact for a model that offers it, and for up to 2^25 discrete states, by a sum over them in blocks of
     65,536, so that memory does not grow with their number. Otherwise, on states of one or two coordinates, it is
     integrated in float64 on a grid around data and samples, which is widened and refined until neither matters. A
     density that cannot be integrated, because it is unbounded in extent or too narrow, is an error.
@@ -55,6 +54,7 @@ class LogLikelihood(Metric):
     Example: evaluate: [log_likelihood]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"data", "energy"})
 
     tolerance: Annotated[float, Gt(0)] = 1e-4
@@ -66,7 +66,7 @@ class LogLikelihood(Metric):
         if is_summable(model, event):
             return None
         return (
-            f"integrates over one or two real coordinates or sums over at most {SUMMABLE} discrete ones unless the "
+            f"integrates over one or two real coordinates or sums over at most {summable_units(model)} unless the "
             f"model offers 'log_z', but a state has {prod(event)} {model.traits().space} ones; 'ais' estimates it"
         )
 

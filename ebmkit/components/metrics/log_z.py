@@ -7,12 +7,11 @@ from math import exp, inf, log, prod
 from sys import float_info
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from ebmkit.components.metrics.enumerated import is_summable, summed_log_z
+from ebmkit.components.metrics.enumerated import is_summable, summable_units, summed_log_z
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
-from ebmkit.maths.enumeration import SUMMABLE
 
 if TYPE_CHECKING:
     from ebmkit.contracts import abilities
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
 
 @component("log_z")
 class LogZ(Metric):
-    """Log normaliser (log partition function) of a model for which it is exact, or of up to 25 discrete units.
+    """Log normaliser (log partition function) of a model for which it is exact, or of up to 2^25 discrete states.
 
         log_z = log of the integral of exp(-E(x)) dx,    or of the sum over all discrete states
 
-    A model of up to 25 units that does not offer it is summed over all states, in blocks of 65,536: memory does not
-    grow with their number.
+    A model of up to 2^25 states, those of 25 units with two values, that does not offer it is summed over all states,
+    in blocks of 65,536: memory does not grow with their number.
 
     Results:
         log_z: exact log normaliser.
@@ -41,6 +40,7 @@ class LogZ(Metric):
     Example: evaluate: [{use: log_z, plain: true}]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy"})
 
     plain: bool = False
@@ -50,7 +50,7 @@ class LogZ(Metric):
         if "log_z" in model.traits().offers or is_summable(model, event):
             return None
         return (
-            f"needs a model that offers 'log_z' or has at most {SUMMABLE} discrete units, but a state has "
+            f"needs a model that offers 'log_z' or has at most {summable_units(model)}, but a state has "
             f"{prod(event)} {model.traits().space} ones; 'ais' estimates it"
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Gt, Le
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 
 if TYPE_CHECKING:
     from ebmkit.contracts.view import View
@@ -39,6 +39,7 @@ class LossCurve(Metric):
     Example: evaluate: [{use: loss_curve, part: 0.5}]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"training"})
 
     part: Annotated[float, Gt(0), Le(1)] = 0.5

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from annotated_types import Ge
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.traits import MetricTraits
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class MeanEnergy(Metric):
     Example: evaluate: [{use: mean_energy, samples: 1000}]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "energy"})
 
     samples: Annotated[int, Ge(1)] = 10_000

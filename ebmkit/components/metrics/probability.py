@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 from annotated_types import Ge, MinLen
 
@@ -14,7 +14,7 @@ from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
 from ebmkit.contracts.unmeasurable import Unmeasurable
-from ebmkit.maths.enumeration import VALUES, states
+from ebmkit.maths.enumeration import states
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ebmkit.contracts.view import View
 
 #: A unit, counted from 0, and its value.
-Setting: TypeAlias = tuple[Annotated[int, Ge(0)], Literal[-1, 0, 1]]
+Setting: TypeAlias = tuple[Annotated[int, Ge(0)], Annotated[int, Ge(-1)]]
 
 
 @component("probability")
@@ -41,7 +41,7 @@ class Probability(Metric):
     Parameters:
         of: pairs of a unit and its value; units are counted from 0, an image row by row.
         given: the same, for units that are conditioned on.
-        exact: report the exact value too, for models of at most 16 units.
+        exact: report the exact value too, for models of at most 65,536 states.
         samples: model samples.
         every: interval in training steps; by default it is measured only at the end.
 
@@ -50,7 +50,7 @@ class Probability(Metric):
     Example: evaluate: [{use: probability, of: [[0, 1]], given: [[1, -1]]}]
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "energy"})
 
     of: Annotated[tuple[Setting, ...], MinLen(1)] = ((0, 1),)
@@ -70,13 +70,14 @@ class Probability(Metric):
 
     def refusal(self, question: Question) -> str | None:
         event, model = question.event, question.model
-        low, high = VALUES.get(model.traits().space, (0.0, 1.0))
+        values = model.traits().unit_values or (0.0, 1.0)
         for unit, value in (*self.of, *self.given):
             if unit >= prod(event):
                 return f"names unit {unit}, but a state has {prod(event)}, counted from 0"
-            if value not in (low, high):
-                return f"names value {value} of unit {unit}, but {model.traits().space} units are {low:g} or {high:g}"
-        reason = too_many(event) if self.exact else None
+            if value not in values:
+                known = f"{values[0]:g} {'to' if len(values) > 2 else 'or'} {values[-1]:g}"
+                return f"names value {value} of unit {unit}, but {model.traits().space} units are {known}"
+        reason = too_many(event, model) if self.exact else None
         return f"{reason}; set 'exact: false' to omit it" if reason else None
 
     def results(self) -> tuple[str, ...]:

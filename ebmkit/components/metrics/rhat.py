@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ebmkit.components.metrics.long_chains import long_chains
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.diagnostics.coordinates import FEWEST
 from ebmkit.diagnostics.rhat import rhat
 
@@ -36,6 +36,7 @@ class Rhat(Metric):
     Example: evaluate: [rhat]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "chains"})
     least_draws: ClassVar[int] = FEWEST
     least_chains: ClassVar[int] = 2

@@ -27,7 +27,7 @@ class TotalVariation(Metric):
 
         total_variation = 1/2 sum_x |n(x) / n - p(x)|,    n(x) of n samples are x
 
-    p is exact, by enumeration of the states of at most 16 units. `total_variation_floor` is the expected value for n
+    p is exact, by enumeration of at most 65,536 states. `total_variation_floor` is the expected value for n
     independent draws from p, which is not zero:
 
         E|n(x) - n p| = 2 k C(n, k) p^k (1 - p)^(n - k + 1),    k = floor(n p) + 1
@@ -46,7 +46,7 @@ class TotalVariation(Metric):
     Example: evaluate: [{use: total_variation, samples: 10000}]
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "energy"})
 
     samples: Annotated[int, Ge(1)] = 10_000
@@ -55,7 +55,7 @@ class TotalVariation(Metric):
         return super().traits()._replace(samples=self.samples)
 
     def refusal(self, question: Question) -> str | None:
-        return too_many(question.event)
+        return too_many(question.event, question.model)
 
     def results(self) -> tuple[str, ...]:
         return ("total_variation", "total_variation_floor")

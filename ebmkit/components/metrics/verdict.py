@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge
@@ -9,7 +10,7 @@ from annotated_types import Ge
 from ebmkit.components.metrics.enough import too_few
 from ebmkit.contracts.component import component
 from ebmkit.contracts.judgement import LEVELS, Difference, Judgement, Kind, Level
-from ebmkit.contracts.kinds import Metric
+from ebmkit.contracts.kinds import Metric, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
 from ebmkit.contracts.traits import MetricTraits
@@ -35,6 +36,8 @@ CHANCE = 0.01
 FEWEST = 2
 #: Long chains that have not mixed count as this many independent samples: they may be few, but they are what there is.
 UNMIXED = 20
+#: The most numbers of one-hot vectors: with many categories fewer samples are compared.
+NUMBERS = 1 << 25
 #: The number of coordinates of long chains whose effective number of draws is computed.
 COORDINATES = 16
 
@@ -50,6 +53,7 @@ class Verdict(Metric):
     samples, by the larger of two kernel sums (MMD) and by nearest neighbours. A difference counts if it is significant
     (p < 0.01 after Bonferroni for all of them) and not small: with many samples everything is significant, and with few
     held-out points nothing is. The verdict is that on the largest one. It does not depend on the units of columns.
+    Those of categorical states are their one-hot vectors, and share a unit.
 
     Every run with data and a sampler is judged, without this metric being listed. The first line of the report states
     the verdict and the largest difference in words; samples that do not match the data are a warning, and
@@ -69,6 +73,7 @@ class Verdict(Metric):
     Example: evaluate: [{use: verdict, samples: 2000}]
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"samples", "data"})
 
     samples: Annotated[int, Ge(FEWEST)] = 4_000
@@ -97,9 +102,12 @@ class Verdict(Metric):
             raise ValueError("a verdict needs a spec with data")
         if len(test) < FEWEST:
             raise Unmeasurable(f"there are fewer than {FEWEST} held-out points to compare with")
-        x = view.samples(self.samples)
-        if len(test) > self.samples:  # a random subset, because files are often sorted by class
-            rows = torch.randperm(len(test), generator=view.rng, device=x.device)[: self.samples]
+        categories = view.spec.model.traits().categories or 0
+        width = prod(view.event) * max(1, categories)
+        most = min(self.samples, max(FEWEST, NUMBERS // width)) if categories else self.samples
+        x = view.samples(most)
+        if len(test) > most:  # a random subset, because files are often sorted by class
+            rows = torch.randperm(len(test), generator=view.rng, device=x.device)[:most]
             test = test[rows.to(test.device)]
         independent = _independent(view, len(x))
         # On the host, since not every device has float64, with a generator that follows from that of this metric.
@@ -107,7 +115,11 @@ class Verdict(Metric):
         seed = int(torch.randint(2**62, (1,), generator=view.rng, device=x.device))
         rng = torch.Generator(host).manual_seed(seed)
         x, y = (points.to(host, torch.float64).flatten(1) for points in (x, test))
-        columns = in_units_of_data(x, y, independent, image=len(view.event) > 1)
+        if categories:
+            from ebmkit.chains.one_hot import one_hot
+
+            x, y = (one_hot(points, categories).flatten(1) for points in (x, y))
+        columns = in_units_of_data(x, y, independent, image=len(view.event) > 1 or categories > 0)
         found = differences(columns, rng, spreads=view.spec.model.traits().space == "real")
         return judgement_of(found, independent, len(y))
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 from annotated_types import Ge
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Loss, Objective
+from ebmkit.contracts.kinds import Event, Loss, Objective, Space
 from ebmkit.contracts.question import Question
-from ebmkit.maths.enumeration import ENUMERABLE
+from ebmkit.maths.enumeration import ENUMERABLE, most_units
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -28,7 +28,7 @@ class ExactMLE(Objective):
 
         L = E_data[E(x)] + log Z,    dL/dtheta = E_data[dE/dtheta] - E_model[dE/dtheta]
 
-    log Z is a sum over all states of at most 16 units, or given by the model, or an integral over one or two real
+    log Z is a sum over all states, at most 65,536 of them, or given by the model, or an integral over one or two real
     coordinates by the trapezoidal rule, in a box around the data. Mass of the model outside the box is invisible to the
     loss: the quadratic base of the networks keeps it inside, and `mass_at_edge`, the share in the outermost sixteenth
     of the box on each side, shows if it does not.
@@ -44,21 +44,24 @@ class ExactMLE(Objective):
     Example: objective: {use: exact_mle, points: 97, margin: 0.3}
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     consistent: ClassVar[bool] = True
 
     points: Annotated[int, Ge(3)] | None = None
     margin: Annotated[float, Ge(0)] = 0.5
 
     def refusal(self, question: Question) -> str | None:
-        event, model = question.event, question.model
-        d = prod(event)
-        if model.traits().space in ("binary", "spin") and d <= ENUMERABLE:
+        traits, d = question.model.traits(), prod(question.event)
+        values = traits.unit_values
+        most = most_units(ENUMERABLE, values) if values else ENUMERABLE
+        if values and d <= most:
             return None
-        if "log_z" in model.traits().offers or (model.traits().space == "real" and d <= 2):
+        if "log_z" in traits.offers or (traits.space == "real" and d <= 2):
             return None
+        units = f"discrete units of {len(values)} values" if len(values) > 2 else "discrete units"
         return (
-            f"needs a model with 'log_z', at most {ENUMERABLE} discrete units, or at most 2 real coordinates, "
-            f"but a state has {d} {model.traits().space} ones"
+            f"needs a model with 'log_z', at most {most} {units}, or at most 2 real coordinates, "
+            f"but a state has {d} {traits.space} ones"
         )
 
     def extras(self, event: Event, data: Tensor) -> Box | None:

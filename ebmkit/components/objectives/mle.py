@@ -9,7 +9,7 @@ from annotated_types import Ge
 from ebmkit.components.inits.replay import Replay
 from ebmkit.components.objectives.chains_of_training import ON_POINTS, chains_for
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler
+from ebmkit.contracts.kinds import Event, Init, Loss, Objective, Sampler, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.traits import ModelTraits, ObjectiveTraits
 
@@ -43,6 +43,7 @@ class MLE(Objective):
     Example: objective: {use: mle, sampler: {use: mixed_mala, steps: 40}, init: {use: replay, size: 5000}}
     """
 
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     consistent: ClassVar[bool] = True
 
     sampler: Sampler = ON_POINTS

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.components.objectives.two_valued_odds import odds_of_present_values
+from ebmkit.components.objectives.conditional_odds import conditional_odds
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Space
 from ebmkit.contracts.lazy import torch
+from ebmkit.maths.categories import log_probability
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -20,7 +21,8 @@ class PseudoLikelihood(Objective):
     """Pseudo-likelihood (Besag): the likelihood of each unit given all others, which needs neither Z nor samples.
 
         L = -E_data[sum_i log p(x_i | all other units)]
-          = E_data[sum_i log(1 + exp(-o_i))],    o_i = E(x with unit i flipped) - E(x)
+          = E_data[sum_i log(1 + exp(-o_i))],    o_i = E(x with unit i flipped) - E(x), for two values
+          = E_data[sum_i log sum_k exp(E(x) - E(x with x_i = k))],    for categories
 
     In a family that contains the distribution of the data, its minimum is that distribution. Hidden units are summed
     over. A step computes the odds of all units: for an RBM this takes as many numbers as rows times weights.
@@ -31,10 +33,11 @@ class PseudoLikelihood(Objective):
     Example: objective: pseudo_likelihood
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "conditionals"})
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        log_p = torch.nn.functional.logsigmoid(odds_of_present_values(model, batch))
+        odds, x = conditional_odds(model, batch), batch.flatten(1)
+        log_p = log_probability(odds, x) if odds.dim() > x.dim() else torch.nn.functional.logsigmoid(odds)
         value = -log_p.sum(1).mean()
         return Loss(value, {"pseudo_likelihood": -value.detach()})

@@ -31,7 +31,7 @@ class Exact(Sampler):
     Example: sampler: exact
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"sample_exact"})
     traces: ClassVar[frozenset[str]] = frozenset()
     steps: ClassVar[int] = 1  # type: ignore[misc]  # a parameter of most samplers, fixed here

@@ -27,7 +27,7 @@ class ExactMap(Sampler):
 
         x' = argmin_x E(x)
 
-    By maximum flow in `grid_mrf`, by enumeration in other discrete models of up to 16 units. It does not sample
+    By maximum flow in `grid_mrf`, by enumeration in other discrete models of up to 65,536 states. It does not sample
     exp(-E).
 
     Reference: Greig, Porteous and Seheult, "Exact maximum a posteriori estimation for binary images", J. R. Stat. Soc.
@@ -36,7 +36,7 @@ class ExactMap(Sampler):
     Example: sampler: exact_map
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"ground_state"})
     traces: ClassVar[frozenset[str]] = frozenset()
     #: Maximum flow runs on the host.

@@ -49,7 +49,7 @@ class Gibbs(Sampler):
     Example: sampler: {use: gibbs, steps: 200, scan: random}
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"real", "binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "blocks"})
     traces: ClassVar[frozenset[str]] = frozenset({"energy"})
 

@@ -33,6 +33,7 @@ class ICM(Sampler):
 
         x_i' = the higher value if log_odds_i > 0, the lower one if log_odds_i < 0, else x_i
         log_odds_i = E(x with x_i low) - E(x with x_i high)
+        x_i' = argmin_k E(x with x_i = k) for categories, x_i if it is one of several
 
     It is Gibbs sampling in the limit of temperature zero, and does not sample exp(-E). One unit after another, the
     energy never increases, and the chain ends in a local minimum. With `synchronous` all units change at once; the
@@ -51,7 +52,7 @@ class ICM(Sampler):
     Example: sampler: {use: icm, steps: 20, scan: random}
     """
 
-    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin"})
+    spaces: ClassVar[frozenset[Space]] = frozenset({"binary", "spin", "categorical"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "conditionals"})
     traces: ClassVar[frozenset[str]] = frozenset({"energy"})
 
@@ -72,13 +73,13 @@ class ICM(Sampler):
 
     def step(self, energy: Energy, state: ICMState, rng: Generator) -> tuple[ICMState, StepInfo]:
         height = energy(state.x)
-        model, (low, high) = energy.ask(Conditionals), energy.unit_values
+        model, values = energy.ask(Conditionals), energy.unit_values
         x = state.x.clone(memory_format=torch.contiguous_format)
         units = x.view(len(x), -1)  # shares the memory of x
         for sites in self._sweep(energy, units, rng):
             odds = model.log_odds(x, sites)
-            mode = torch.where(odds > 0, high, torch.where(odds < 0, low, units.index_select(1, sites)))
-            mode = torch.where(odds.isnan(), odds, mode)  # comparisons would hide it
+            present = units.index_select(1, sites)
+            mode = _higher_or_lower(odds, present, values) if odds.dim() == 2 else _category(odds, present)
             units.index_copy_(1, sites, mode.to(x.dtype))
         return ICMState(x), StepInfo(energy=height)
 
@@ -90,3 +91,18 @@ class ICM(Sampler):
         if self.scan == "synchronous":
             return [torch.arange(count, device=device)]
         return torch.split(torch.randperm(count, generator=rng, device=device), 1)
+
+
+def _higher_or_lower(odds: Tensor, present: Tensor, values: tuple[float, ...]) -> Tensor:
+    """The more probable value of units with two; the present one if both are as probable."""
+    low, high = values
+    mode = torch.where(odds > 0, high, torch.where(odds < 0, low, present))
+    return torch.where(odds.isnan(), odds, mode)  # comparisons would hide it
+
+
+def _category(odds: Tensor, present: Tensor) -> Tensor:
+    """The most probable category of units; the present one if it is among several."""
+    most = odds.amax(2)  # NaN if one is
+    at_present = odds.gather(2, present.long().unsqueeze(2)).squeeze(2)
+    mode = torch.where(at_present == most, present, odds.argmax(2).to(present.dtype))
+    return torch.where(most.isnan(), most, mode)

@@ -54,6 +54,15 @@ class Data(Component, ABC):
         """One more than the largest label, or None without labels or if it is not known before they are loaded."""
         return None
 
+    def category_count(self) -> int | None:
+        """The number of categories of a unit of categorical states, which must be that of the model; None for other
+        states."""
+        return None
+
+    def category_names(self) -> tuple[tuple[str, ...], ...] | None:
+        """The names of the categories 0, 1, ... for every coordinate of flattened states; None if they have none."""
+        return None
+
     def coordinate_names(self) -> tuple[str, ...] | None:
         """The names of the coordinates of a vector, such as the columns of a table; None if they have none."""
         return None

@@ -27,7 +27,9 @@ class Model(Builder, ABC):
     and for score matching, differentiable in the parameters, `laplacian(x) -> E, dE/dx, (B,)`, the trace of the
     Hessian, and `curvature(x, v) -> E, dE/dx, (B,)`, the mean of v'Hv over directions v `(K, B, *event)`.
 
-    A module on binary or spin states has `unit_values`, the two values of a unit, the lower one first.
+    A module on discrete states has `unit_values`, all values of a unit, the lowest first. On categorical states these
+    are 0.0, 1.0, ..., K - 1, the trait `categories` is K, and a module that offers `gradient` has in addition
+    `one_hot_energy(hot) -> (B,)`, the same energy of one-hot vectors `(B, *event, K)` and a smooth function of them.
 
     The class variables state what holds for all its models. If parameters decide, as in a composition, override
     `traits()` (see `components/models/composition.py`).

@@ -48,7 +48,8 @@ def difference_words(worst: Difference, view: RunView) -> str:
     match worst.kind:
         case "mean":
             side = "above" if worst.samples > worst.data else "below"
-            return f"the mean of {names[0]} is {worst.size:.2g} standard deviations {side} that of the data"
+            what = "share" if view.plan.spec.model.traits().categories else "mean"
+            return f"the {what} of {names[0]} is {worst.size:.2g} standard deviations {side} that of the data"
         case "spread":
             if worst.data == 0:
                 return f"{names[0]} is the same in all of the data, but not in the samples"
@@ -64,5 +65,9 @@ def difference_words(worst: Difference, view: RunView) -> str:
 
 
 def column_name(view: RunView, column: int) -> str:
-    """The name of a column of the data if there is one, else its index."""
-    return coordinate(view.event, column, view.names.shown)
+    """The name of a column of the data if there is one, else its index; with the category of a one-hot vector."""
+    categories = view.plan.spec.model.traits().categories
+    if not categories:
+        return coordinate(view.event, column, view.names.shown)
+    unit, category = divmod(column, categories)
+    return f"{coordinate(view.event, unit, view.names.shown)} = {view.names.category(unit, category)}"

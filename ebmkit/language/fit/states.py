@@ -69,12 +69,33 @@ def shape_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             other=here("data"),
             other_label=data.traits().space,
         )
+    yield from _category_misfits(checked, here)
     if not data and fixed is None:
         own = "." in here.registry.name_of(type(model))  # its author may have forgotten something
         yield SectionMissing(
             f"{label_of(model)} takes its shape from data, but there is no 'data:'",
             here("model"),
             help="a model with a fixed shape returns it from event()" if own else "",
+        )
+
+
+def _category_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Checks that data and model have the same number of categories."""
+    data, model = checked.spec.data, checked.spec.model
+    if data is None or {data.traits().space, model.traits().space} != {"categorical"}:
+        return
+    found, known = data.category_count(), model.traits().categories
+    if type(found) is not int:
+        said = "'category_count' must return the number of categories, because its states are categorical"
+        yield ComponentFailed(f"{here.label(data)}: {said}", here("data"))
+    elif found != known:
+        yield SpaceMismatch(
+            f"{label_of(data)} has {found} categories, but {label_of(model)} has {known}",
+            here("model"),
+            label=f"{known} categories",
+            other=here("data"),
+            other_label=f"{found} categories",
+            help=f"set 'categories: {found}' of the model",
         )
 
 

@@ -138,9 +138,10 @@ def space_misfits(
 ) -> Iterator[EbmkitError]:
     model = checked.spec.model
     if model.traits().space not in component.traits().spaces:
+        *others, last = sorted(component.traits().spaces)
+        spaces = f"{', '.join(others)} or {last}" if others else last
         yield SpaceMismatch(
-            f"{label_of(component)} needs {' or '.join(sorted(component.traits().spaces))} states, "
-            f"but {label_of(model)} has {model.traits().space} states",
+            f"{label_of(component)} needs {spaces} states, but {label_of(model)} has {model.traits().space} states",
             here(*path),
             other=here("model"),
             other_label=f"{model.traits().space} states",

@@ -50,7 +50,7 @@ _TRAITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "space": (lambda value: type(value) is str and value in get_args(Space), f"one of {', '.join(get_args(Space))}"),
     **dict.fromkeys(("spaces", "offers", "needs", "noise_needs", "traces"), (_names, "a frozenset of names")),
     "conditioning": (lambda value: value is None or value in ("sigma", "time"), "'sigma', 'time' or None"),
-    "classes": (_instance(int, type(None)), "a number or None"),
+    **dict.fromkeys(("classes", "categories"), (_instance(int, type(None)), "a number or None")),
     "schedule": (_instance(Schedule, type(None)), "a noise schedule or None"),
     "evaluations": (_amount, "a finite number that is not negative"),
     "learning_rate": (lambda value: _amount(value) and value > 0, "a finite number above 0"),
@@ -80,6 +80,9 @@ def _odd_answer(component: Any) -> str:
         if not fits(value):
             found = value if type(value) in (int, float) else f"an object of type {type_name(value)}"
             return f"the trait '{name}' is {found}, but it must be {words}"
+    if isinstance(traits, ModelTraits) and (traits.space == "categorical") != (traits.categories is not None):
+        counted = "must be given" if traits.space == "categorical" else "must be None"
+        return f"the trait 'categories' {counted}, because its states are {traits.space}"
     if isinstance(component, Metric) and not (
         type(names := component.results()) is tuple and all(type(name) is str and name.isprintable() for name in names)
     ):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ebmkit.contracts.states import image_shape
 from ebmkit.registry.hookspecs import hookimpl
 from ebmkit.report.panels import (
+    categories,
     chains,
     discrete,
     energies,
@@ -32,7 +33,9 @@ def ebmkit_report_panels(view: RunView) -> list[Panel]:
     panels = []
     if image_shape(view.event):
         panels += images.panels(view)
-    if is_discrete(view):
+    if view.plan.spec.model.traits().categories:
+        panels += categories.panels(view)
+    elif is_discrete(view):
         panels += discrete.panels(view)
     elif view.event == (1,):
         panels += line.panels(view)

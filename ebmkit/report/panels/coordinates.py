@@ -31,8 +31,8 @@ def which(view: RunView, most: int) -> str:
 
 
 def is_discrete(view: RunView) -> bool:
-    """Whether a state consists of two-valued units."""
-    return view.plan.spec.model.traits().space in ("binary", "spin")
+    """Whether a state consists of units of a few values."""
+    return bool(view.plan.spec.model.traits().unit_values)
 
 
 def quantities(view: RunView, most: int) -> dict[str, Tensor]:

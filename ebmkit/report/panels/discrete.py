@@ -78,15 +78,17 @@ def draw_states(axes: Any, view: RunView) -> str:
 
     from ebmkit.maths.enumeration import numbers
 
-    p = _probabilities(view)
+    p = probabilities(view)
     count = len(p)
-    found = torch.stack([torch.bincount(numbers(x, _values(view)).cpu(), minlength=count) for x in _all(view)]).sum(0)
+    values = unit_values(view)
+    found = sum(torch.bincount(numbers(x, values).cpu(), minlength=count) for x in all_samples(view))
+    assert isinstance(found, torch.Tensor)
     total = int(found.sum())
     share = found.double() / total
     places = torch.arange(count)
     axes.bar(places.numpy(), share.numpy(), width=0.7, color=SAMPLES, alpha=0.55, linewidth=0, label="samples")
     axes.hlines(p, places - 0.35, places + 0.35, color=EXACT, linewidth=1.4, label="exp(-E) / Z")
-    bits = [f"{number:0{prod(view.event)}b}" for number in range(count)]
+    bits = _state_names(view, count)
     axes.set_xticks(places.tolist(), bits, rotation=90 * (count > 8))
     axes.set(ylabel="probability", xlim=(-0.7, count - 0.3))
     legend(axes)
@@ -95,25 +97,36 @@ def draw_states(axes: Any, view: RunView) -> str:
         if count <= 8
         else ""
     )
+    written = "lower (0) and higher (1) values" if len(values) == 2 else "categories"
     return (
-        f"Share of {total:,} samples in each of {count} states, written as the lower (0) and higher (1) values of "
+        f"Share of {total:,} samples in each of {count} states, written as the {written} of "
         f"their units{': ' if listed else ''}{listed}. The total variation distance from exp(-E) / Z is "
         f"{number(float((share - p).abs().sum() / 2))}."
     )
 
 
-def _values(view: RunView) -> tuple[float, float]:
-    from ebmkit.maths.enumeration import VALUES
+def unit_values(view: RunView) -> tuple[float, ...]:
+    """All values of a unit."""
+    return view.plan.spec.model.traits().unit_values
 
-    return VALUES[view.plan.spec.model.traits().space]
+
+def _state_names(view: RunView, count: int) -> list[str]:
+    """Each state by the positions of the values of its units, or by the names of its categories."""
+    base, units = len(unit_values(view)), prod(view.event)
+    digits = [[number // base**place % base for place in range(units - 1, -1, -1)] for number in range(count)]
+    if view.plan.spec.model.traits().categories is None:
+        return ["".join(map(str, row)) for row in digits]
+    names = [[view.names.category(unit, category) for unit, category in enumerate(row)] for row in digits]
+    short = all(len(name) == 1 for row in names for name in row)
+    return [("" if short else " ").join(row) for row in names]
 
 
-def _probabilities(view: RunView) -> Tensor:
+def probabilities(view: RunView) -> Tensor:
     """Probabilities of all states, in order."""
     from ebmkit.maths.enumeration import log_weights
 
     like = view.samples(1)
-    return (log_weights(view.energy, view.event, _values(view), like).cpu().double() / temperature(view)).softmax(0)
+    return (log_weights(view.energy, view.event, unit_values(view), like).cpu().double() / temperature(view)).softmax(0)
 
 
 def _exact_means(view: RunView) -> tuple[Tensor | None, str]:
@@ -123,8 +136,8 @@ def _exact_means(view: RunView) -> tuple[Tensor | None, str]:
     from ebmkit.maths.enumeration import ENUMERABLE, states
 
     if prod(view.event) <= ENUMERABLE and view.has_energy:
-        p = _probabilities(view)
-        everything = states(torch.arange(len(p)), view.event, _values(view), torch.float64)
+        p = probabilities(view)
+        everything = states(torch.arange(len(p)), view.event, unit_values(view), torch.float64)
         return p @ everything.flatten(1), "exact means"
     if has_exact(view):
         return exact_draws(view).flatten(1).double().mean(0), "means of exact draws"
@@ -138,15 +151,15 @@ def _means(view: RunView) -> tuple[Tensor, Tensor, int]:
     from ebmkit.diagnostics.mcse import mcse_mean
 
     sums, count = torch.zeros(prod(view.event), dtype=torch.float64), 0
-    for x in _all(view):
+    for x in all_samples(view):
         sums, count = sums + x.flatten(1).cpu().double().sum(0), count + len(x)
     if view.draws is not None:
         return sums / count, mcse_mean(view.draws.x.flatten(2)).cpu().nan_to_num(0.0), count
-    (x,) = _all(view)
+    (x,) = all_samples(view)
     return sums / count, x.flatten(1).cpu().double().std(0) / count**0.5, count
 
 
-def _all(view: RunView) -> Iterator[Tensor]:
+def all_samples(view: RunView) -> Iterator[Tensor]:
     """All samples; those of long chains in blocks."""
     if view.draws is None:
         yield view.samples(view.plan.spec.samples)

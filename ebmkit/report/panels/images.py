@@ -11,7 +11,7 @@ from ebmkit.contracts.panel import Panel
 from ebmkit.contracts.states import image_shape
 from ebmkit.report.panels.exact import exact_draws, has_exact
 from ebmkit.report.panels.states import state_panels
-from ebmkit.report.style import number, small_axes, spread
+from ebmkit.report.style import number, palette, small_axes, spread
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -29,7 +29,7 @@ WORK = 1 << 33
 def panels(view: RunView) -> list[Panel]:
     """Grids of data, exact draws and samples, if they exist."""
     found = state_panels(view, draw_data, draw_exact, draw_samples)
-    if view.can_sample:
+    if view.can_sample and not view.plan.spec.model.traits().categories:  # these compare values of pixels as numbers
         if not view.plan.spec.stages:
             found.append(Panel("moments", "Mean and spread of every pixel", draw_moments, wide=True))
         if view.data("train") is not None:
@@ -140,14 +140,30 @@ def tiles(view: RunView, images: Tensor, low: float, high: float, columns: int =
     channels, height, width = form
     columns = min(columns, len(images))
     rows = min(SIDE, len(images) // columns)
-    values = ((images[: rows * columns].cpu().double() - low) / max(high - low, 1e-12)).clamp(0, 1)
-    values = values.reshape(rows, columns, channels, height, width)
+    first = images[: rows * columns].cpu().double()
+    categories = view.plan.spec.model.traits().categories
+    if categories and channels == 1:
+        values = _coloured(first, categories)
+    else:
+        values = ((first - low) / max(high - low, 1e-12)).clamp(0, 1)
+    values = values.reshape(rows, columns, -1, height, width)
     grid = torch.zeros(rows, columns, 4, height + 1, width + 1, dtype=torch.uint8)
     grid[:, :, :3, :-1, :-1] = (values.nan_to_num() * 255).round().to(torch.uint8)
     grid[:, :, 3, :-1, :-1] = 255 * values.isfinite().all(2)
     picture = grid.permute(0, 3, 1, 4, 2).reshape(rows * (height + 1), columns * (width + 1), 4)
     shown: ndarray = picture[:-1, :-1].numpy()
     return shown
+
+
+def _coloured(images: Tensor, categories: int) -> Tensor:
+    """The colours of categories `(n, 3, H W)`, NaN where there is no category."""
+    import torch
+
+    flat = images.flatten(1)
+    known = (flat >= 0) & (flat < categories)
+    table = torch.tensor(palette(categories), dtype=torch.float64)
+    colours = table[torch.where(known, flat, 0.0).long()].permute(0, 2, 1)
+    return torch.where(known.unsqueeze(1), colours, torch.nan)
 
 
 def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None, total: int | None = None) -> str:
@@ -157,6 +173,8 @@ def _grid(axes: Any, view: RunView, images: Tensor, shown: Tensor | None = None,
     # The page scales the pixels themselves.
     axes.imshow(tiles(view, images if shown is None else shown, low, high), interpolation="none")
     axes.set(xticks=[], yticks=[])
+    if categories := view.plan.spec.model.traits().categories:
+        return f"{min(total, SIDE * SIDE)} of {total:,}. A colour is one of {categories} categories."
     some = images[:POINTS].cpu().double()
     # Dequantized data lie strictly inside the range to which samples are clamped; the picture has 256 shades.
     shade = (high - low) / 255

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from ebmkit.contracts.kinds import Data, Dataset
@@ -22,6 +24,8 @@ def _load(data: Data, split: Split) -> Dataset:
 def loads_what_it_announces(data: Data, case: Case) -> None:
     """Both splits contain finite points of the announced shape and space, on the CPU, and one label each if any."""
     values = {"binary": {0.0, 1.0}, "spin": {-1.0, 1.0}}.get(data.traits().space)
+    if data.traits().space == "categorical":
+        values = {float(category) for category in range(data.category_count() or 0)}
     for split in SPLITS:
         x, y = _load(data, split)
         require(len(x) > 0, f"the {split} split is empty")
@@ -48,12 +52,16 @@ def counts_what_it_loads(data: Data, case: Case) -> None:
 
 
 def names_what_it_loads(data: Data, case: Case) -> None:
-    """Every coordinate of a vector and every label has a name, if any has."""
-    coordinates, classes = data.coordinate_names(), data.class_names()
-    if coordinates is None and classes is None:
-        raise Inapplicable("it names neither coordinates nor classes")
+    """Every coordinate of a vector and every label has a name, if any has; so has every unit of categories."""
+    coordinates, classes, categories = data.coordinate_names(), data.class_names(), data.category_names()
+    if coordinates is None and classes is None and categories is None:
+        raise Inapplicable("it names neither coordinates nor classes nor categories")
     named = None if coordinates is None else (len(coordinates),)
     require(named in (None, data.event()), f"it names {named} coordinates of points of shape {data.event()}")
+    if categories is not None:
+        units, most = math.prod(data.event()), data.category_count() or 0
+        require(len(categories) == units, f"it names the categories of {len(categories)} units, but there are {units}")
+        require(max(map(len, categories)) <= most, f"it names more than {most} categories of a unit")
     for split in SPLITS if classes is not None else ():
         y = _load(data, split).y
         largest = -1 if y is None else int(y.max())

@@ -70,11 +70,7 @@ def _setting(objective: Objective, case: Case, dtype: torch.dtype = torch.float6
     """A network, a batch, and extras fitted to the data of the batch, or to `other` data."""
     model, event = model_for(objective, case.event, case.partners)
     module = build(model, event, dtype=dtype).train()
-    points = (
-        data(event, dtype)
-        if model.traits().space == "real"
-        else states(model.traits().space, 200, event, generator(1), dtype)
-    )
+    points = data(event, dtype) if model.traits().space == "real" else states(model, 200, event, generator(1), dtype)
     with seeded(1 if other else 0), default_dtype(dtype):
         extras = objective.extras(event, points[:100] if other else points)
         if extras is not None:

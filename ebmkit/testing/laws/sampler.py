@@ -13,11 +13,11 @@ from ebmkit.chains.draws import Length, LongChains, Memory
 from ebmkit.chains.energy import frozen
 from ebmkit.chains.leaves import Unsaveable
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
-from ebmkit.contracts.kinds import Event, Model, Sampler, Space
+from ebmkit.contracts.kinds import Event, Model, Sampler
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Inapplicable, Law, require
-from ebmkit.testing.oracles import DRAWS, VALUES, enumerated, features, generator, require_same_law
+from ebmkit.testing.oracles import DRAWS, enumerated, features, generator, require_same_law, values_of
 from ebmkit.testing.partner import build, model_for, states
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged, unmoved
 
@@ -36,7 +36,7 @@ def _short(sampler: Sampler, steps: int = STEPS) -> Sampler:
 def _setting(sampler: Sampler, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, Tensor]:
     """A network to run on, and the starting points of chains."""
     model, event = model_for(sampler, case.event, case.partners)
-    return build(model, event, dtype=dtype), states(model.traits().space, n, event, generator(1), dtype)
+    return build(model, event, dtype=dtype), states(model, n, event, generator(1), dtype)
 
 
 def _run(sampler: Sampler, module: nn.Module, x: Tensor, seed: int = 2) -> Chain:
@@ -59,7 +59,10 @@ def reports_what_a_step_saw(sampler: Sampler, case: Case) -> None:
     what is reported."""
     module, x = _setting(sampler, case)
     chain = _run(sampler, module, x)
-    shapes = {"energy": x.shape[:1], "gradient": x.shape, "acceptance": x.shape[:1], "divergence": x.shape[:1]}
+    model, _ = model_for(sampler, case.event, case.partners)
+    categories = model.traits().categories
+    slope = torch.Size((*x.shape, categories)) if categories else x.shape
+    shapes = {"energy": x.shape[:1], "gradient": slope, "acceptance": x.shape[:1], "divergence": x.shape[:1]}
     for name, shape in shapes.items():
         value: Tensor | None = getattr(chain.last, name)
         if value is not None:
@@ -163,18 +166,20 @@ def continues_from_a_checkpoint(sampler: Sampler, case: Case) -> None:
 def chains_are_independent(sampler: Sampler, case: Case) -> None:
     """The start of one chain does not affect the other chains."""
     module, x = _setting(sampler, case)
-    space = model_for(sampler, case.event, case.partners)[0].traits().space
+    model, event = model_for(sampler, case.event, case.partners)
     elsewhere = x.clone()
-    # For discrete states every unit is flipped.
-    elsewhere[0] = states(space, 1, tuple(x.shape[1:]), generator(9))[0] if space == "real" else _flipped(x[0], space)
+    # Every unit of discrete states is changed.
+    values = values_of(model)
+    elsewhere[0] = _changed(x[0], values) if values else states(model, 1, event, generator(9))[0]
     for steps in (1, STEPS):  # after many steps, discrete chains with the same random numbers may have coalesced
         short = _short(sampler, steps)
         off = float((_run(short, module, x).x[1:] - _run(short, module, elsewhere).x[1:]).abs().max())
         require(off <= 1e-12, f"moving the first chain moved another one by {off:.3g}")
 
 
-def _flipped(x: Tensor, space: Space) -> Tensor:
-    return 1 - x if space == "binary" else -x
+def _changed(x: Tensor, values: tuple[float, ...]) -> Tensor:
+    """The next value of every unit, the first one after the last."""
+    return torch.where(x == values[-1], values[0], x + values[1] - values[0])
 
 
 def builds_no_graph(sampler: Sampler, case: Case) -> None:
@@ -209,14 +214,14 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
 def keeps_the_target_when_heated(sampler: Sampler, case: Case) -> None:
     """On `E / T`, as inside parallel tempering, chains of discrete states keep the distribution `exp(-E/T)`."""
     model, event = model_for(sampler, case.event, case.partners)
-    if model.traits().space not in VALUES:
+    if not (values := values_of(model)):
         raise Inapplicable("only discrete states are enumerated at other temperatures than 1")
     try:
         ParallelTempering(sampler=sampler)
     except ValueError as reason:
         raise Inapplicable(f"parallel tempering refuses it: {reason}") from reason
     module, rng = build(model, event), generator(5)
-    every = enumerated(lambda x: -module(x) / HOT, event, VALUES[model.traits().space])
+    every = enumerated(lambda x: -module(x) / HOT, event, values)
     exact, start = (every.x[torch.multinomial(every.weights, DRAWS, True, generator=rng)] for _ in range(2))
     with frozen(module) as energy:
         hot = energy.at(torch.full((DRAWS,), HOT, dtype=start.dtype))
@@ -243,9 +248,9 @@ def _exact_draws(model: Model, module: Any, event: Event, seed: int) -> Tensor:
     if "sample_exact" in model.traits().offers:
         draws: Tensor = module.sample_exact(DRAWS, generator(seed))
         return draws
-    if model.traits().space not in VALUES or "energy" not in model.traits().offers:
+    if not (values := values_of(model)) or "energy" not in model.traits().offers:
         raise Inapplicable(f"the test model '{model.component_name}' has no exact sampler")
-    every = enumerated(lambda x: -module(x), event, VALUES[model.traits().space])
+    every = enumerated(lambda x: -module(x), event, values)
     return every.x[torch.multinomial(every.weights, DRAWS, replacement=True, generator=generator(seed))]
 
 

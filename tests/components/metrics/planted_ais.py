@@ -54,7 +54,7 @@ BUGS = [
         "(1 - self.beta) * self.independent.log_odds(x, sites) + self.beta * model",
         "model",
     ),
-    Planted("higher minus lower", "ais", PATH, "found.append(low - high)", "found.append(high - low)"),
+    Planted("higher minus lower", "ais", PATH, "energies[0] - energies[1]", "energies[1] - energies[0]"),
     Planted("error without sqrt n", "ais", WEIGHTS, "(relative / n) ** 0.5", "relative**0.5"),
     Planted(
         "ess upside down",

@@ -139,7 +139,7 @@ def test_two_questions_can_be_asked_and_one_not_twice():
     load_spec(spec(one, other))
     with pytest.raises(Mistakes, match=r"'p\(x0=1\)' is measured twice"):
         load_spec(spec(one, one))
-    with pytest.raises(Mistakes, match="needs binary or spin states"):
+    with pytest.raises(Mistakes, match="needs binary, categorical or spin states"):
         load_spec(spec(one, model={"use": "gaussian", "mean": [0]}) | {"sampler": "langevin"})
 
 

@@ -191,13 +191,13 @@ BUGS = [
         "components/objectives/ratio_matching.py",
         (
             "ratios upside down",
-            "torch.sigmoid(-odds_of_present_values(model, batch))",
-            "torch.sigmoid(odds_of_present_values(model, batch))",
+            "torch.sigmoid(-odds)",
+            "torch.sigmoid(odds)",
         ),
         ("ratios that are not squared", "flipped.square().sum(1).mean()", "flipped.sum(1).mean()"),
     ),
     *bugs(
-        "components/objectives/two_valued_odds.py",
+        "components/objectives/conditional_odds.py",
         ("odds of the higher value throughout", "torch.where(x > middle, log_odds, -log_odds)", "log_odds"),
     ),
     *bugs(
@@ -285,7 +285,7 @@ AS_RIGHT: list[Planted] = [
         "odds as a probability",
         "rbm",
         "components/objectives/ratio_matching.py",
-        "torch.sigmoid(-odds_of_present_values(model, batch))",
-        "1 - torch.sigmoid(odds_of_present_values(model, batch))",
+        "torch.sigmoid(-odds)",
+        "1 - torch.sigmoid(odds)",
     ),
 ]

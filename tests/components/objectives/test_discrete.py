@@ -175,7 +175,10 @@ TRAIN = {"train": {"steps": 1}}
         ({"data": "two_moons", "model": "mlp", "objective": "fisher_rbm", **TRAIN}, "needs 'hidden'"),
         ({"data": DIGITS, "model": "rbm", "objective": "fisher_rbm", **TRAIN}, "needs real states"),
         ({"data": "two_moons", "model": "mlp", "objective": "pseudo_likelihood", **TRAIN}, "needs 'conditionals'"),
-        ({"data": "digits", "model": "gaussian_rbm", "objective": "ratio_matching", **TRAIN}, "needs binary or spin"),
+        (
+            {"data": "digits", "model": "gaussian_rbm", "objective": "ratio_matching", **TRAIN},
+            "needs binary, categorical or spin",
+        ),
         ({"data": DIGITS, "model": "rbm", "objective": "exact_mle", **TRAIN}, "needs a model with 'log_z'"),
     ],
 )

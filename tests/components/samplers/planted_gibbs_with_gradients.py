@@ -51,15 +51,15 @@ BUGS = [
         "gradient left behind",
         "gibbs_with_gradients",
         "components/samplers/gibbs_with_gradients.py",
-        "torch.where(wide, slope, gradient)",
+        "torch.where(wider, slope, gradient)",
         "gradient",
     ),
     Planted(
         "flips the unit that promises least",
         "gibbs_with_gradients",
         "components/samplers/gibbs_with_gradients.py",
-        "2 * x - both",
-        "both - 2 * x",
+        "2 * x - self.both",
+        "self.both - 2 * x",
     ),
     Planted(
         "not a number is accepted",

@@ -85,14 +85,14 @@ BUGS = [
         "hot gradients at the cold temperature",
         "parallel_tempering",
         "chains/heated.py",
-        "gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))",
+        "gradient / self.temperature.view(-1, *[1] * (gradient.dim() - 1))",
         "gradient",
     ),
     Planted(
         "temperatures along the wrong axis",
         "parallel_tempering",
         "chains/heated.py",
-        "gradient / self.temperature.view(-1, *[1] * (x.dim() - 1))",
+        "gradient / self.temperature.view(-1, *[1] * (gradient.dim() - 1))",
         "gradient / self.temperature",
     ),
     Planted(

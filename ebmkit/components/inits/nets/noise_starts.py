@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 
+from ebmkit.chains.energy import Energy
 from ebmkit.contracts.modules.starts import Starts
+from ebmkit.contracts.setting import Setting
 
 
 class NoiseStarts(Starts):
@@ -20,9 +22,18 @@ class NoiseStarts(Starts):
         self.distribution = distribution
         self.scale = scale
         self.center = center
+        #: All values of a unit of categorical states.
+        self.unit_values: tuple[float, ...] = ()
+
+    def prepare(self, setting: Setting) -> None:
+        super().prepare(setting)
+        if setting.space == "categorical":
+            self.unit_values = Energy(setting.model).unit_values
 
     def draw(self, like: Tensor, rng: Generator) -> Tensor:
         x = torch.empty(len(like), *self.event, device=like.device, dtype=like.dtype)
+        if self.space == "categorical":
+            return x.random_(len(self.unit_values), generator=rng)
         if self.space != "real":
             coin = x.uniform_(generator=rng).round_()
             return coin if self.space == "binary" else 2 * coin - 1

@@ -9,9 +9,10 @@ import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.energy import Energy
-from ebmkit.components.metrics.nets.bases import BernoulliBase, GaussianBase
+from ebmkit.components.metrics.nets.bases import BernoulliBase, CategoricalBase, GaussianBase
 from ebmkit.contracts.abilities import Blocks, Conditionals, Hidden
 from ebmkit.contracts.ability import missing_members
+from ebmkit.maths.categories import draw_categories
 from ebmkit.maths.two_valued import draw_values
 
 
@@ -31,7 +32,7 @@ class AnnealedEnergy(nn.Module):
     at the next beta take the same ones.
     """
 
-    def __init__(self, base: GaussianBase | BernoulliBase, model: nn.Module) -> None:
+    def __init__(self, base: GaussianBase | BernoulliBase | CategoricalBase, model: nn.Module) -> None:
         super().__init__()
         self.base, self.model = base, model
         self.energy = getattr(model, "energy_class", Energy)(model)  # compiled if chains are
@@ -76,51 +77,57 @@ class AnnealedEnergy(nn.Module):
 
 
 class AnnealedUnits(AnnealedEnergy):
-    """The same path on units of two values, each of which can be drawn given all others.
+    """The same path on discrete units, each of which can be drawn given all others.
 
     Log odds are energy differences, so those of `E_beta` are those of base and model in the same proportion. The model
-    gives its own if it has the ability `conditionals`; otherwise they are two energies for every unit.
+    gives its own if it has the ability `conditionals`; otherwise they are an energy for every value of a unit.
     """
 
-    def __init__(self, base: BernoulliBase, model: nn.Module) -> None:
+    def __init__(self, base: BernoulliBase | CategoricalBase, model: nn.Module) -> None:
         super().__init__(base, model)
         self.independent = base
         self.unit_values = base.unit_values
         self.units = prod(base.event)
+        self.has_categories = isinstance(base, CategoricalBase)
         self._conditionals = None if missing_members(model, Conditionals) else cast("Conditionals", model)
         # Blocks of a model with hidden units contain these, but the path is one of visible units.
         has_blocks = not missing_members(model, Blocks) and bool(missing_members(model, Hidden))
         self._blocks = cast("Blocks", model) if has_blocks else None
 
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
-        """The log odds `(B, K)` of the higher value of the units `sites (K,)`, given all others."""
+        """The log odds of the units `sites (S,)` given all others, as those of `Conditionals`."""
         with torch.no_grad():
             model = self._conditionals.log_odds(x, sites) if self._conditionals else self._differences(x, sites)
             return (1 - self.beta) * self.independent.log_odds(x, sites) + self.beta * model
 
     def _differences(self, x: Tensor, sites: Tensor) -> Tensor:
-        """Energies at the lower value minus energies at the higher one, one unit after another."""
+        """Energies at the lower value minus energies at the higher one, or minus the energy at each category, one unit
+        after another."""
         found = []
         for site in torch.split(sites, 1):
-            both = []
+            each = []
             for value in self.unit_values:
                 units = x.flatten(1).clone()
                 units.index_fill_(1, site, value)
-                both.append(units)
-            low, high = self.energy(torch.cat(both).view(-1, *x.shape[1:])).view(2, -1)
-            found.append(low - high)
+                each.append(units)
+            energies = self.energy(torch.cat(each).view(-1, *x.shape[1:])).view(len(each), -1)
+            found.append(-energies.T if self.has_categories else energies[0] - energies[1])
         return torch.stack(found, 1)
 
     def blocks(self) -> list[Tensor]:
         """Units that are independent given all others under the model, and so on the whole path; else one at a time."""
         if self._blocks:
             return self._blocks.blocks()
-        return list(torch.split(torch.arange(self.units, device=self.independent.logits.device), 1))
+        return list(torch.split(torch.arange(self.units, device=next(self.independent.buffers()).device), 1))
 
     def draw_units(self, units: Tensor, sites: Tensor, temperature: Tensor | float, rng: Generator) -> Tensor:
         """New values `(B, K)` of units of flat states, given all others."""
-        log_odds = self.log_odds(units.view(-1, *self.independent.event), sites) / temperature
-        return draw_values(log_odds, self.unit_values, rng).to(units.dtype)
+        log_odds = self.log_odds(units.view(-1, *self.independent.event), sites)
+        if self.has_categories:
+            heat = temperature.unsqueeze(-1) if isinstance(temperature, Tensor) else temperature
+            return draw_categories(log_odds / heat, rng).to(units.dtype)
+        low, high = self.unit_values
+        return draw_values(log_odds / temperature, (low, high), rng).to(units.dtype)
 
 
 class Whitened(nn.Module):

@@ -7,6 +7,9 @@ from math import log, pi, prod
 import torch
 from torch import Generator, Tensor, nn
 
+from ebmkit.chains.one_hot import one_hot
+from ebmkit.maths.categories import draw_categories
+
 #: Dimensions up to which the covariance is a full matrix.
 FULL = 1024
 #: The variance of a constant coordinate by rounding, relative to its squared mean. It is given that of another one.
@@ -68,6 +71,37 @@ class BernoulliBase(nn.Module):
         return (low + (high - low) * (u < self.logits.sigmoid()).to(like.dtype)).view(n, *self.event)
 
 
+class CategoricalBase(nn.Module):
+    """Independent units of K categories: `E(x) = -sum_i log p_i(x_i)`, with a row of `log_p (d, K)` for each."""
+
+    log_p: Tensor
+
+    def __init__(self, event: tuple[int, ...], log_p: Tensor) -> None:
+        super().__init__()
+        self.event = event
+        self.unit_values = tuple(map(float, range(log_p.shape[1])))
+        self.register_buffer("log_p", log_p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.one_hot_energy(one_hot(x, len(self.unit_values)))
+
+    def one_hot_energy(self, hot: Tensor) -> Tensor:
+        """The energy of one-hot vectors `(B, *event, K)`."""
+        return -(hot.flatten(1, -2) * self.log_p).sum((1, 2))
+
+    def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """`E`, and its gradient in one-hot vectors."""
+        return self(x), -self.log_p.expand(len(x), -1, -1).reshape(*x.shape, -1)
+
+    def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
+        """`(B, S, K)`, the same in all states."""
+        return self.log_p.index_select(0, sites).expand(len(x), -1, -1)
+
+    def sample(self, n: int, like: Tensor, rng: Generator) -> Tensor:
+        """Independent draws `(n, *event)` with the device and dtype of `like`."""
+        return draw_categories(self.log_p.to(like).expand(n, -1, -1), rng).view(n, *self.event)
+
+
 def fit_gaussian(x: Tensor) -> tuple[Tensor, Tensor]:
     """Mean `(d,)` and the factor L of the covariance `L L'` of points, in float64 on the host.
 
@@ -93,3 +127,10 @@ def fit_logits(x: Tensor, values: tuple[float, float]) -> Tensor:
     flat = x.flatten(1).to("cpu", torch.float64)
     ones = ((flat - low) / (high - low)).sum(0)
     return ((ones + PRIOR) / (len(flat) - ones + PRIOR)).log()
+
+
+def fit_log_p(x: Tensor, categories: int) -> Tensor:
+    """The log frequencies `(d, K)` of the categories of every unit, in float64 on the host."""
+    flat = x.flatten(1).to("cpu", torch.float64)
+    counts = torch.stack([(flat == category).sum(0) for category in range(categories)], 1) + PRIOR
+    return (counts / counts.sum(1, keepdim=True)).log()

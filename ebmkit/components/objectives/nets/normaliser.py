@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ebmkit.chains.energy import Energy
 from ebmkit.contracts.abilities import LogZ
-from ebmkit.maths.enumeration import ENUMERABLE, log_weights
+from ebmkit.maths.enumeration import ENUMERABLE, log_weights, most_units
 from ebmkit.maths.quadrature import Grid, log_sum
 
 #: The fraction of a side of the grid that counts as the edge, at each end.
@@ -51,8 +51,10 @@ class Box(nn.Module):
 def normaliser(model: nn.Module, batch: Tensor, box: Box | None) -> Normaliser:
     """The normaliser of a model on states like those of `batch`, by the method that applies."""
     event = tuple(batch.shape[1:])
-    if prod(event) <= ENUMERABLE and any(hasattr(part, "unit_values") for part in model.modules()):
-        return Normaliser(log_weights(model, event, Energy(model).unit_values, batch).logsumexp(0))
+    if any(hasattr(part, "unit_values") for part in model.modules()):
+        values = Energy(model).unit_values
+        if prod(event) <= most_units(ENUMERABLE, values):
+            return Normaliser(log_weights(model, event, values, batch).logsumexp(0))
     # A mixture is a module with `log_z` that is correct for normalised components only.
     if hasattr(model, "log_z") and getattr(model, "normalised", True):
         log_z = cast("LogZ", model).log_z()

@@ -11,7 +11,15 @@ from ebmkit.chains.energy import frozen
 from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable, require
-from ebmkit.testing.laws.model.setting import SIGMA, network_of, output_of, require_ability, states_of, trainable
+from ebmkit.testing.laws.model.setting import (
+    SIGMA,
+    continued,
+    network_of,
+    output_of,
+    require_ability,
+    states_of,
+    trainable,
+)
 from ebmkit.testing.oracles import generator, require_slope
 from ebmkit.testing.partner import build
 
@@ -61,10 +69,14 @@ def keeps_the_dtype(model: Model, case: Case) -> None:
 def has_the_gradient_of_differences(model: Model, case: Case) -> None:
     """dE/dx by autograd agrees with finite differences of the energy."""
     require_ability(model, "gradient")
-    module, x = network_of(model, case), states_of(model, case, 3).requires_grad_()
-    (slope,) = torch.autograd.grad(output_of(model, module, x).sum(), x)
-    point = x.detach()
-    require_slope(lambda: output_of(model, module, point).sum(), [point], [slope], "dE/dx")
+    module, x = network_of(model, case), states_of(model, case, 3)
+    point, energy = continued(model, module, x)
+    off = float((energy(point) - output_of(model, module, x)).detach().abs().max())
+    require(off <= 1e-9, f"the energy of one-hot vectors differs by {off:.3g} from that of states")
+    point = point.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(energy(point).sum(), point)
+    at = point.detach()
+    require_slope(lambda: energy(at).sum(), [at], [slope], "dE/dx")
 
 
 def has_the_gradient_by_hand(model: Model, case: Case) -> None:
@@ -72,12 +84,15 @@ def has_the_gradient_by_hand(model: Model, case: Case) -> None:
     module = network_of(model, case)
     if not hasattr(module, "energy_and_grad"):
         raise Inapplicable("it has no energy_and_grad")
-    x = states_of(model, case).requires_grad_()
-    expected = module(x)
-    (slope,) = torch.autograd.grad(expected.sum(), x)
+    x = states_of(model, case)
+    point, of_point = continued(model, module, x)
+    point = point.clone().requires_grad_()
+    expected = of_point(point)
+    (slope,) = torch.autograd.grad(expected.sum(), point)
     with frozen(module) as energy:
-        value, gradient = energy.value_and_grad(x.detach())
-    require(gradient.shape == x.shape, f"the gradient has shape {tuple(gradient.shape)}, not {tuple(x.shape)}")
+        value, gradient = energy.value_and_grad(x)
+    shape = tuple(point.shape)
+    require(tuple(gradient.shape) == shape, f"the gradient has shape {tuple(gradient.shape)}, not {shape}")
     for name, ours, true in (("energy", value, expected), ("gradient", gradient, slope)):
         off = float((ours - true).detach().abs().max())
         require(off <= 1e-9 * (1 + float(true.detach().abs().max())), f"the {name} differs by {off:.3g}")

@@ -13,40 +13,55 @@ from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable, require
 from ebmkit.testing.laws.model.setting import SIGMA, network_of, require_ability, states_of, train_a_little
-from ebmkit.testing.oracles import DRAWS, VALUES, Quadrature, enumerated, features, generator, integrate, require_means
+from ebmkit.testing.oracles import (
+    DRAWS,
+    FEW,
+    Quadrature,
+    enumerated,
+    features,
+    generator,
+    integrate,
+    require_means,
+    values_of,
+)
 from ebmkit.testing.partner import build
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits, unchanged
 
 
 def _density(model: Model, module: nn.Module, case: Case) -> Quadrature:
     """The exact distribution of the model: all of its states, or by quadrature in one and two dimensions."""
-    if model.traits().space not in VALUES:
+    values = values_of(model)
+    if not values:
         return integrate(lambda x: -module(x), case.event)
-    return enumerated(lambda x: -module(x), case.event, VALUES[model.traits().space])
+    return enumerated(lambda x: -module(x), case.event, values)
 
 
 def knows_the_values_of_its_units(model: Model, case: Case) -> None:
-    """A network on binary or spin states, or a part of it, has `unit_values`: (0, 1) or (-1, 1)."""
-    if model.traits().space not in VALUES:
+    """A network on discrete states, or a part of it, has `unit_values`: (0, 1), (-1, 1), or 0 to K - 1."""
+    values = values_of(model)
+    if not values:
         raise Inapplicable("its states are not discrete")
     found = Energy(build(model, case.event)).unit_values
-    require(
-        tuple(found) == VALUES[model.traits().space], f"units of a {model.traits().space} model have values {found}"
-    )
+    require(tuple(found) == values, f"units of a {model.traits().space} model have values {found}")
 
 
 def has_the_conditionals_of_its_energy(model: Model, case: Case) -> None:
-    """log_odds is the decrease of the energy when a unit is raised."""
+    """log_odds is the decrease of the energy when a unit is raised, or from one category to another."""
     require_ability(model, "conditionals")
     module, x = network_of(model, case), states_of(model, case)
-    units, (low, high) = math.prod(case.event), VALUES[model.traits().space]
+    units, values = math.prod(case.event), values_of(model)
+    categorical = model.traits().space == "categorical"
     sites = torch.arange(units).flip(0)[::2]  # every second one, from the last to the first
     with torch.no_grad():
         claimed = module.log_odds(x, sites)
-        require(claimed.shape == (len(x), len(sites)), f"log_odds of {len(sites)} units has {tuple(claimed.shape)}")
+        shape = (len(x), len(sites), len(values)) if categorical else (len(x), len(sites))
+        require(claimed.shape == shape, f"log_odds of {len(sites)} units has {tuple(claimed.shape)}")
+        if categorical:
+            claimed = claimed - claimed[..., :1]
         for k, site in enumerate(sites.tolist()):
-            at = [_with(x, site, value) for value in (low, high)]
-            off = float((claimed[:, k] - (module(at[0]) - module(at[1]))).abs().max())
+            at = torch.stack([module(_with(x, site, value)) for value in values], 1)
+            gains = at[:, :1] - at if categorical else at[:, 0] - at[:, 1]
+            off = float((claimed[:, k] - gains).abs().max())
             require(off <= 1e-9 * (1 + float(claimed.abs().max())), f"log_odds differs by {off:.3g} from the energies")
 
 
@@ -81,7 +96,7 @@ def draws_from_its_density(model: Model, case: Case) -> None:
         x = module.sample_exact(DRAWS, generator(5))
     require(tuple(x.shape) == (DRAWS, *case.event), f"{DRAWS} draws have shape {tuple(x.shape)}")
     require_same_bits(x, module.sample_exact(DRAWS, generator(5)), "draws from one seed")
-    if math.prod(case.event) <= 2 or model.traits().space in VALUES:
+    if math.prod(case.event) <= 2 or values_of(model):
         exact = _density(model, module, case)
         require_means(features(x), exact.mean(features(exact.x)), "the mean of a wave over exact draws")
     else:
@@ -107,12 +122,13 @@ def has_no_energy_below_its_ground_state(model: Model, case: Case) -> None:
     few, none of random ones and none that differs from it in one unit otherwise."""
     require_ability(model, "ground_state")
     module = network_of(model, case)
-    units, (low, high) = math.prod(case.event), VALUES[model.traits().space]
+    units, values = math.prod(case.event), values_of(model)
     with no_global_randomness(), torch.no_grad():
         found = module.ground_state()
         require(tuple(found.shape) == case.event, f"the ground state has shape {tuple(found.shape)}")
-        near = [_with(found[None], site, low + high - float(found.flatten()[site])) for site in range(min(units, 100))]
-        others = enumerated(lambda x: -module(x), case.event, (low, high)).x if units <= 16 else states_of(model, case)
+        near = [_with(found[None], site, value) for site in range(min(units, 100)) for value in values]
+        few = len(values) ** units <= FEW
+        others = enumerated(lambda x: -module(x), case.event, values).x if few else states_of(model, case)
         lowest, least = float(module(found[None])), float(module(torch.cat([others, *near])).min())
     require(lowest <= least + 1e-9 * (1 + abs(least)), f"the ground state has energy {lowest:.9g}, another {least:.9g}")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ebmkit.chains.energy import Energy
 from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable
@@ -18,7 +20,14 @@ SIGMA = 0.7
 
 
 def states_of(model: Model, case: Case, n: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
-    return states(model.traits().space, n, case.event, generator(1), dtype)
+    return states(model, n, case.event, generator(1), dtype)
+
+
+def continued(model: Model, module: nn.Module, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Arguments that energies can be differentiated in, and the function of them: x itself, or its one-hot vectors."""
+    if model.traits().space != "categorical":
+        return x, lambda point: output_of(model, module, point)
+    return Energy(module).continuation(x)
 
 
 def output_of(model: Model, module: nn.Module, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The log odds of the values that units have, given all other units."""
+"""The log odds of discrete units given all others, and of the values that they have."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from ebmkit.contracts.abilities import Conditionals
 
 
-def odds_of_present_values(model: nn.Module, batch: Tensor) -> Tensor:
-    """`log p(x_i | rest) - log p(the other value of unit i | rest)`, `(B, d)`, differentiable in the weights."""
+def conditional_odds(model: nn.Module, batch: Tensor) -> Tensor:
+    """The log odds of all units given all others (see `Conditionals`), differentiable in the weights.
+
+    Of units with two values `(B, d)`, those of the present value against the other one; of categorical units
+    `(B, d, K)`, the log probabilities of all categories up to a constant.
+    """
     from ebmkit.chains.energy import Energy
 
     x = batch.flatten(1)
     sites = torch.arange(x.shape[1], device=x.device)
     log_odds = cast("Conditionals", model).log_odds(batch, sites)
+    if log_odds.dim() > x.dim():
+        return log_odds
     middle = sum(Energy(model).unit_values) / 2
     return torch.where(x > middle, log_odds, -log_odds)
