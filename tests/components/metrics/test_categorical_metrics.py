@@ -170,7 +170,7 @@ def test_the_verdict_does_not_depend_on_the_numbers_of_categories(event):
     """Names are exchanged: another permutation of the categories has the same levels."""
     p = torch.tensor([0.5, 0.2, 0.2, 0.1])
     model = Potts(shape=event, categories=4)
-    levels = []
+    levels, sizes = [], []
     for permutation in ([0, 1, 2, 3], [2, 0, 3, 1]):
         of = torch.tensor(permutation, dtype=torch.float64)
 
@@ -181,11 +181,13 @@ def test_the_verdict_does_not_depend_on_the_numbers_of_categories(event):
         test, good = draws(2000, p, 1), draws(2000, p, 2)
         bad = draws(2000, torch.tensor([0.2, 0.2, 0.2, 0.4]), 3)
         judged = [Verdict().judge(view_of(model, x, test=test, draws=None)) for x in (good, bad)]
-        levels.append([judgement.level for judgement in judged])
+        levels.append([judged[0].level, judged[1].level, judged[1].worst.kind])
+        sizes.append(judged[1].worst.size)
         assert judged[0].level == "match"
         assert judged[1].level == "mismatch"
         assert len(judged[1].worst.columns) <= 2
     assert levels[0] == levels[1]
+    assert sizes[0] == pytest.approx(sizes[1])
 
 
 def test_pairs_that_go_together_are_missed():

@@ -24,6 +24,7 @@ PROOFS = [
     proof(MODELS, "test_a_state_that_is_not_a_number_has_no_energy_and_a_draw_from_nothing_is_none"),
     proof(MODELS, "test_what_they_offer_follows_from_the_number_of_states"),
     proof(MODELS, "test_units_without_couplings_are_not_connected"),
+    proof(MODELS, "test_they_obey_the_laws", lambda module: module.CategoricalBoltzmann(shape=(2,))),
     proof(SAMPLERS, "test_a_sweep_is_the_product_of_its_draws", "ring", "block", 1.7, to_the_letter=True),
     proof(SAMPLERS, "test_a_sweep_is_the_product_of_its_draws", "two units", "fixed", 1.0, to_the_letter=True),
     proof(SAMPLERS, "test_a_heated_energy_is_that_at_its_temperature", "fixed"),
@@ -33,7 +34,7 @@ PROOFS = [
     proof(SAMPLERS, "test_a_unit_without_a_preference_keeps_its_category"),
     proof(SAMPLERS, "test_draws_have_the_probabilities_of_their_logits"),
     proof(SAMPLERS, "test_chains_from_noise_reach_it", "two units"),
-    proof(SAMPLERS, "test_a_gradient_is_one_of_one_hot_vectors_and_is_heated"),
+    proof(SAMPLERS, "test_gradients_and_odds_are_those_of_one_hot_vectors_and_are_heated"),
     proof(
         SAMPLERS,
         "test_chains_that_begin_in_the_target_stay_in_it",
@@ -77,9 +78,9 @@ BUGS = [
             "draw_categories(-self.log_odds(units, sites) / heat, rng)",
         ),
         (
-            "exact draws of two categories",
+            "exact draws of other states",
             "enumeration.draw(weights, n, rng, len(values))",
-            "enumeration.draw(weights, n, rng)",
+            "enumeration.draw(weights.flip(0), n, rng, len(values))",
         ),
         ("NaN weights are hidden", "drawn + (total - total)", "drawn"),
     ),
@@ -88,13 +89,13 @@ BUGS = [
         ("bonds around every axis", "self.periodic and length > 2", "self.periodic and length > 1"),
         (
             "the field of a table without h",
-            " + self.field.index_select(0, sites)\n\n    def _around",
-            "\n\n    def _around",
+            "(around * bonds.unsqueeze(2)).sum(1) + self.field.index_select(0, sites)",
+            "(around * bonds.unsqueeze(2)).sum(1)",
         ),
         (
             "shifted along the axis of categories",
-            "for axis, length in enumerate(self.event, start=1)",
-            "for axis, length in enumerate(self.event, start=2)",
+            "enumerate(self.event, start=1)",
+            "enumerate(self.event, start=2)",
         ),
         (
             "a graph of h alone at some units",
@@ -114,8 +115,8 @@ BUGS = [
     ),
     *bugs(
         "maths/categories.py",
-        ("the last clock to ring", "(p / log_u).argmin(-1)", "(p / log_u).argmax(-1)"),
-        ("clocks of log probabilities", "(p / log_u).argmin(-1)", "(logits / log_u).argmin(-1)"),
+        ("draws at twice the temperature", "logits.softmax(-1)", "(logits / 2).softmax(-1)"),
+        ("clocks of squared rates", "(p / log_u).argmin(-1)", "(p.square() / log_u).argmin(-1)"),
         ("not a number is category 0", "torch.where(p[..., 0].isnan(), p[..., 0], first)", "first"),
         ("log probabilities that are not normalised", "logits.log_softmax(-1).gather", "logits.gather"),
     ),
@@ -125,7 +126,11 @@ BUGS = [
     ),
     *bugs(
         "maths/enumeration.py",
-        ("digits the other way round", "units - 1, -1, -1, device=numbers.device", "units, device=numbers.device"),
+        (
+            "digits the other way round",
+            "torch.arange(units - 1, -1, -1, device=numbers.device)",
+            "torch.arange(units, device=numbers.device)",
+        ),
         ("as many units as with two values", "int(bound / log2(len(values)) + 1e-9)", "bound"),
     ),
     *bugs(
@@ -145,7 +150,7 @@ BUGS = [
     *bugs(
         "components/samplers/icm.py",
         ("the least probable category", "odds.argmax(2).to(present.dtype)", "odds.argmin(2).to(present.dtype)"),
-        ("ties change", "torch.where(at_present == most, present,", "torch.where(at_present > most, present,"),
+        ("ties change", "at_present == most", "at_present > most"),
     ),
     *bugs(
         "components/objectives/ratio_matching.py",
@@ -170,7 +175,7 @@ BUGS = [
     ),
     *bugs(
         "components/metrics/nets/annealed.py",
-        ("energies for log odds", "-energies.T if self.has_categories", "energies.T if self.has_categories"),
+        ("energies for log odds", "-energies.T", "energies.T"),
     ),
     *bugs(
         "components/metrics/nets/bases.py",
@@ -181,8 +186,8 @@ BUGS = [
         ),
         (
             "frequencies of no prior",
-            "for category in range(categories)], 1) + PRIOR",
-            "for category in range(categories)], 1)",
+            "torch.stack([(flat == category).sum(0) for category in range(categories)], 1) + PRIOR",
+            "torch.stack([(flat == category).sum(0) for category in range(categories)], 1)",
         ),
     ),
     *bugs(
