@@ -18,6 +18,7 @@ from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
 from ebmkit.components.samplers.icm import ICM
 from ebmkit.components.samplers.parallel_tempering import ParallelTempering
 from ebmkit.components.samplers.simulated_annealing import SimulatedAnnealing
+from ebmkit.contracts.abilities import Conditionals
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.maths.categories import draw_categories
 from ebmkit.testing.setting import small_setting
@@ -289,7 +290,7 @@ def test_draws_have_the_probabilities_of_their_logits():
     assert bool(draw_categories(torch.tensor([[0.0, math.nan], [-math.inf] * 2]), generator(0)).isnan().all())
 
 
-def test_a_gradient_is_one_of_one_hot_vectors_and_is_heated():
+def test_gradients_and_odds_are_those_of_one_hot_vectors_and_are_heated():
     module, states, _ = built("two units")
     energy = Energy(module)
     value, slope = energy.value_and_grad(states)
@@ -297,3 +298,6 @@ def test_a_gradient_is_one_of_one_hot_vectors_and_is_heated():
     torch.testing.assert_close(hot_value, value / 2)
     torch.testing.assert_close(hot_slope, slope / 2)
     assert slope.shape == (9, 2, 3)
+    sites = torch.arange(2)
+    odds = energy.at(torch.full((len(states),), 2.0)).ask(Conditionals).log_odds(states, sites)
+    torch.testing.assert_close(odds, module.log_odds(states, sites) / 2)

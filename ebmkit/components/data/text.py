@@ -34,8 +34,8 @@ class Text(Data):
 
     The last part of the text is held out, so that no window of it overlaps with one of the training part. With
     `test_path` another file is held out instead. Without `alphabet` it is the characters of the training part in the
-    order of their code points; one that occurs only in the held-out part is an error. The file is UTF-8; a line ends
-    with one character, which belongs to the alphabet.
+    order of their code points; one that occurs only in the held-out part is an error. The file is UTF-8; the end
+    of a line is one character, which belongs to the alphabet, and the end of the last line does not count.
 
     Parameters:
         path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
@@ -132,7 +132,7 @@ def _read(path: str) -> str:
 def _contents(path: str, place: str, changed: int, size: int) -> str:
     with opened(path) as file:
         try:
-            return file.read(LARGEST + 1).decode("utf-8-sig").replace("\r\n", "\n")
+            return file.read(LARGEST + 1).decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n")
         except UnicodeDecodeError as error:
             raise ValueError(f"is not text in UTF-8 at byte {error.start}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from ebmkit.contracts.lazy import torch
+from ebmkit.maths.categories import log_probability
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -27,3 +28,11 @@ def conditional_odds(model: nn.Module, batch: Tensor) -> Tensor:
         return log_odds
     middle = sum(Energy(model).unit_values) / 2
     return torch.where(x > middle, log_odds, -log_odds)
+
+
+def log_conditionals(model: nn.Module, batch: Tensor) -> Tensor:
+    """`log p(x_i | all other units)`, `(B, d)`, differentiable in the weights."""
+    odds, x = conditional_odds(model, batch), batch.flatten(1)
+    if odds.dim() > x.dim():
+        return log_probability(odds, x)
+    return torch.nn.functional.logsigmoid(odds)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ebmkit.components.objectives.conditional_odds import conditional_odds
+from ebmkit.components.objectives.conditional_odds import log_conditionals
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Loss, Objective, Space
-from ebmkit.contracts.lazy import torch
-from ebmkit.maths.categories import log_probability
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -37,7 +35,6 @@ class PseudoLikelihood(Objective):
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "conditionals"})
 
     def loss(self, model: nn.Module, batch: Tensor, context: Context) -> Loss:
-        odds, x = conditional_odds(model, batch), batch.flatten(1)
-        log_p = log_probability(odds, x) if odds.dim() > x.dim() else torch.nn.functional.logsigmoid(odds)
+        log_p = log_conditionals(model, batch)
         value = -log_p.sum(1).mean()
         return Loss(value, {"pseudo_likelihood": -value.detach()})

@@ -20,7 +20,7 @@ from ebmkit.storage.headings import Headings
 from ebmkit.testing import check_component
 from tests.components.oracles import generator
 
-SENTENCE = "the cat sat on the mat.\n" * 20
+SENTENCE = ("the cat sat on the mat.\n" * 20)[:-1]  # the file has the last end of a line, too
 TABLE = "colour,size,count\n" + "".join(
     f"{('red', 'green', 'blue')[row % 3]},{('S', 'L')[row % 2]},{(10, 9, 2)[row % 3]}\n" for row in range(30)
 )
@@ -29,7 +29,7 @@ TABLE = "colour,size,count\n" + "".join(
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("data.txt").write_text(SENTENCE)
+    Path("data.txt").write_text(SENTENCE + "\n")
     Path("data.csv").write_text(TABLE)
 
 
@@ -42,7 +42,7 @@ def test_windows_of_a_text_are_those_of_its_parts():
     assert data.event() == (5,)
     assert data.category_names() == (tuple("\n .acehmnost"),) * 5
     assert data.category_count() == 12
-    train, test = SENTENCE[:360], SENTENCE[360:]
+    train, test = SENTENCE[:359], SENTENCE[359:]
     for split, text in (("train", train), ("test", test)):
         x = data.load(split, generator(0)).x
         assert x.dtype == torch.get_default_dtype()
@@ -100,9 +100,9 @@ def test_a_letter_counts_once_in_an_alphabet():
 
 
 def test_held_out_text_of_another_file():
-    Path("more.txt").write_text("mat\n")
+    Path("more.txt").write_text("mat\n\n")
     data = Text(length=2, test_path="more.txt")
-    assert read(data.category_names(), data.load("test", generator(0)).x) == ["ma", "at", "t\n"]
+    assert read(data.category_names(), data.load("test", generator(0)).x) == ["ma", "at"]
     assert len(data.load("train", generator(0)).x) == len(SENTENCE) - 1
     Path("more.txt").write_text("zoo")
     with pytest.raises(ValueError, match=r"'more.txt' contains 'z', which the training part does not"):

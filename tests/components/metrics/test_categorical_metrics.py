@@ -13,8 +13,10 @@ from ebmkit.components.metrics.log_z import LogZ
 from ebmkit.components.metrics.nets.annealed import AnnealedUnits
 from ebmkit.components.metrics.nets.bases import CategoricalBase, fit_log_p
 from ebmkit.components.metrics.probability import Probability
+from ebmkit.components.metrics.pseudo_likelihood import PseudoLikelihood
 from ebmkit.components.metrics.total_variation import TotalVariation
 from ebmkit.components.metrics.verdict import Verdict
+from ebmkit.components.models.ising import Ising
 from ebmkit.components.models.potts import Potts
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
@@ -110,6 +112,36 @@ def test_sums_and_likelihoods_are_exact():
     assert "at most 15 discrete units of 3 values, but a state has 16" in reason
 
 
+@pytest.mark.parametrize("values", ["categories", "binary", "spin"])
+def test_the_pseudo_likelihood_is_that_of_enumeration(values):
+    """In float64 by dividing probabilities of states, and by counting for independent units."""
+    if values == "categories":
+        model, levels = model_of("machine", (1, 1, 3), 3), (0.0, 1.0, 2.0)
+    else:
+        model, levels = Ising(shape=(1, 1, 3), coupling=0.6, field=0.3, values=values), enumeration.VALUES[values]
+    module = model.build((1, 1, 3)).double()
+    x = enumeration.states(
+        torch.randint(len(levels) ** 3, (40,), generator=generator(1)), (1, 1, 3), levels, torch.float64
+    )
+    train, test = x[:30], x[30:]
+    found = PseudoLikelihood().measure(view_of(model, train=train, test=test))
+    for name, points in (("", test), ("_train", train)):
+        total = 0.0
+        for row in points:
+            for i in range(3):
+                each = row.repeat(len(levels), 1, 1, 1)
+                each[:, 0, 0, i] = torch.tensor(levels)
+                log_p = (-module(each)).log_softmax(0)
+                total += float(log_p[levels.index(float(row[0, 0, i]))].detach())
+        assert found[f"pseudo_log_likelihood{name}"] == pytest.approx(total / (3 * len(points)), abs=1e-12)
+    alone = [
+        math.log((1 + int((train[:, 0, 0, i] == row[0, 0, i]).sum())) / (30 + len(levels)))
+        for row in test
+        for i in range(3)
+    ]
+    assert found["independent_log_likelihood"] == pytest.approx(sum(alone) / 30, abs=1e-12)
+
+
 def test_shares_and_distances_of_samples():
     model = model_of("machine", (2,), 5)
     module = model.build((2,)).double()
@@ -138,7 +170,7 @@ def test_the_verdict_does_not_depend_on_the_numbers_of_categories(event):
     """Names are exchanged: another permutation of the categories has the same levels."""
     p = torch.tensor([0.5, 0.2, 0.2, 0.1])
     model = Potts(shape=event, categories=4)
-    levels = []
+    levels, sizes = [], []
     for permutation in ([0, 1, 2, 3], [2, 0, 3, 1]):
         of = torch.tensor(permutation, dtype=torch.float64)
 
@@ -149,11 +181,13 @@ def test_the_verdict_does_not_depend_on_the_numbers_of_categories(event):
         test, good = draws(2000, p, 1), draws(2000, p, 2)
         bad = draws(2000, torch.tensor([0.2, 0.2, 0.2, 0.4]), 3)
         judged = [Verdict().judge(view_of(model, x, test=test, draws=None)) for x in (good, bad)]
-        levels.append([judgement.level for judgement in judged])
+        levels.append([judged[0].level, judged[1].level, judged[1].worst.kind])
+        sizes.append(judged[1].worst.size)
         assert judged[0].level == "match"
         assert judged[1].level == "mismatch"
         assert len(judged[1].worst.columns) <= 2
     assert levels[0] == levels[1]
+    assert sizes[0] == pytest.approx(sizes[1])
 
 
 def test_pairs_that_go_together_are_missed():

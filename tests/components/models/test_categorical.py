@@ -14,10 +14,11 @@ from ebmkit.components.models.categorical_boltzmann import CategoricalBoltzmann
 from ebmkit.components.models.ising import Ising
 from ebmkit.components.models.potts import Potts
 from ebmkit.components.samplers.exact_map import ExactMap
+from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.maths import enumeration
 from ebmkit.testing import check_component
 from tests.components.models.test_ising import bonds
-from tests.components.oracles import generator
+from tests.components.oracles import assert_mean, generator
 
 KINDS = ("lattice", "torus", "graph", "machine")
 #: Few enough states to enumerate, with two, three and five categories.
@@ -225,6 +226,45 @@ def test_the_normaliser_of_a_lattice_is_a_sum_over_sets_of_bonds():
         total += (math.exp(J) - 1) ** sum(chosen) * q ** len(set(cluster.values()))
     found = Potts(shape=(2, 3), categories=q, coupling=J).build((2, 3)).log_z()
     assert found.item() == pytest.approx(math.log(total), abs=1e-12)
+
+
+def web(rings, around):
+    """A cylinder of rings around a hub, as pairs of units: a graph that is its own dual."""
+    unit = lambda ring, k: 1 + ring * around + k % around  # noqa: E731
+    spokes = [(unit(ring - 1, k) if ring else 0, unit(ring, k)) for ring in range(rings) for k in range(around)]
+    return spokes + [(unit(ring, k), unit(ring, k + 1)) for ring in range(rings) for k in range(around)]
+
+
+@pytest.mark.parametrize(("rings", "around", "categories"), [(1, 4, 2), (2, 4, 2), (2, 3, 3), (1, 4, 5)])
+def test_at_the_critical_point_a_self_dual_graph_has_the_energy_of_the_square_lattice(rings, around, categories):
+    """By duality a bond joins equal units with probability (1 + 1/sqrt q) / 2 at J = log(1 + sqrt q), at every size."""
+    pairs, units, J = web(rings, around), 1 + rings * around, math.log(1 + math.sqrt(categories))
+    coupling = torch.zeros(units, units)
+    for one, other in pairs:
+        coupling[one, other] = coupling[other, one] = J
+    module = Potts(shape=(units,), categories=categories, coupling=nested(coupling)).build((units,))
+    states = every_state((units,), categories)
+    energy = module(states)
+    mean = float((-energy).softmax(0) @ energy)
+    assert mean == pytest.approx(-J * len(pairs) * (1 + 1 / math.sqrt(categories)) / 2, abs=1e-10)
+
+
+def test_the_energy_of_a_small_torus_is_that_of_transfer_matrices():
+    """Of the 4 x 4 torus of three categories at the critical point: the correction that potts-critical.yaml names."""
+    L, q, J = 4, 3, math.log(1 + math.sqrt(3))
+    row = every_state((L,), q)
+    within = (row == row.roll(1, 1)).sum(1)
+    between = (row[:, None] == row[None]).sum(2)
+
+    def log_z(J):
+        T = torch.exp(J * between + J * (within[:, None] + within[None]) / 2)
+        return float(torch.linalg.matrix_power(T, L).trace().log())
+
+    energy = -J * (log_z(J + 1e-5) - log_z(J - 1e-5)) / 2e-5 / L**2
+    assert energy == pytest.approx(-J * (1 + 1 / math.sqrt(3)) - 0.406 * L**-0.8, abs=2e-3)
+    model = Potts(shape=(L, L), categories=q, coupling=J, periodic=True)
+    x = run_chain(Gibbs(steps=200), model.build((L, L)), torch.zeros(2000, L, L), generator(2)).x
+    assert_mean(model.build((L, L))(x) / L**2, energy)
 
 
 # The contract ---------------------------------------------------------------------------------------------------------
