@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.draws import Sink
-from ebmkit.contracts.abilities import Logits, Scores
+from ebmkit.contracts.abilities import Logits, LogZ, Scores
 from ebmkit.contracts.kinds import Schedule
 from ebmkit.maths.units import Units
 
@@ -32,6 +32,10 @@ class InDataUnits(nn.Module):
     def forward(self, x: Tensor, *conditions: Any) -> Tensor:
         found: Tensor = self.network(self._into(x), *conditions)
         return found + self.units.log_volume if found.dim() == 1 else self.units.gradient(found)
+
+    def log_z(self) -> Tensor:
+        """That of the network: what the volume adds to energies it takes from the integral."""
+        return cast("LogZ", self.network).log_z()
 
     def logits(self, x: Tensor) -> Tensor:
         """Of a classifier: `(B, K)`."""

@@ -18,6 +18,7 @@ from ebmkit.contracts.judgement import Judgement
 from ebmkit.contracts.kinds import Event, Schedule
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.engine import from_noise
+from ebmkit.engine.chain_course import chain_course
 from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.data_units import InDataUnits
 from ebmkit.engine.evaluated import Evaluated
@@ -206,6 +207,11 @@ class RunView:
         _raise_again(self.no_samples)
         labels = self._drawing.labels(n, rng, self.condition)
         return from_noise.trajectory(self.evaluated, n, moments, labels, rng)
+
+    def course(self, n: int, moments: int, rng: Generator) -> list[tuple[int, Tensor]]:
+        """`n` new chains of the sampler of the spec at their start and some later steps; see `chain_course`."""
+        _raise_again(self.no_samples)
+        return chain_course(self.evaluated, n, moments, rng)
 
     def give(self, samples: Tensor | None, traces: dict[str, Tensor], draws: Draws | None = None) -> None:
         """Use samples that were drawn before as those of this step."""

@@ -55,9 +55,8 @@ COMPONENTS = {
         "metrics",
         "acceptance accuracy ais calibration denoising energy_gap ess fid fisher_divergence gradient_magnitude "
         "heat_flow inpainting kl_divergence log_likelihood log_z loss_curve mean_energy mmd mode_weights moments "
-        "nearest_neighbours ode_log_likelihood ood_auroc probability pseudo_likelihood recall reconstruction restoration "
-        "rhat "
-        "sampling_error score_error sliced_wasserstein total_variation variational_bound verdict",
+        "nearest_neighbours ode_log_likelihood ood_auroc probability pseudo_likelihood recall reconstruction "
+        "restoration rhat sampling_error score_error sliced_wasserstein total_variation variational_bound verdict",
     ),
     "optimizer": (
         "optimizers",

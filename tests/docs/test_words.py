@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
     "SECURITY.md",
+    "docs/boltzmann.md",
     "docs/commands.md",
     "docs/control-variate.md",
     "docs/objectives-cost.md",

@@ -83,11 +83,11 @@ ALONG = ["autocorrelation", "acceptance"]
             "metropolis",
             ["exact", "samples", "moments", "marginals", "mixing", "mixing-map", "ranks", "traces", *ALONG],
         ),
-        (TRIPLE, "gibbs", ["units", "states", "mixing", "traces", "autocorrelation"]),
+        (TRIPLE, "gibbs", ["units", "states", "course", "mixing", "traces", "autocorrelation"]),
         (
             LATTICE,
             "gibbs",
-            ["samples", "moments", "units", "mixing", "mixing-map", "ranks", "traces", "autocorrelation"],
+            ["samples", "moments", "units", "course", "mixing", "mixing-map", "ranks", "traces", "autocorrelation"],
         ),
     ],
     ids=["d=1", "d=2", "d=10", "image", "three units", "lattice"],

@@ -9,14 +9,17 @@ from ebmkit.registry.hookspecs import hookimpl
 from ebmkit.report.panels import (
     categories,
     chains,
+    course,
     discrete,
     energies,
     images,
+    layers,
     line,
     marginals,
     mixing,
     noised,
     plane,
+    recall,
     traces,
     training,
 )
@@ -43,6 +46,7 @@ def ebmkit_report_panels(view: RunView) -> list[Panel]:
         panels += plane.panels(view)
     if view.plan.spec.model.traits().conditioning is not None:
         panels += noised.panels(view)
+    panels += [*recall.panels(view), *layers.panels(view), *course.panels(view)]
     judged = [*marginals.panels(view), *mixing.panels(view), *traces.panels(view)]
     recorded = [*training.panels(view), *energies.panels(view), *chains.panels(view), *training.details(view)]
     return [*panels, *judged, *recorded]

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from ebmkit import load_spec
+from ebmkit.components.metrics.log_likelihood import LogLikelihood
 from ebmkit.components.metrics.reconstruction import ROWS, Reconstruction
 from ebmkit.components.models.dbn import DBN
 from ebmkit.components.models.gaussian_rbm import GaussianRBM
@@ -146,6 +147,29 @@ def test_it_is_measured_in_the_space_of_the_network():
         x = network.data("test").double()
         expected = (x - network.module.double().reconstruct(x)).square().mean()
     assert found["reconstruction_error"] == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_exact_likelihoods_are_in_the_units_of_the_data():
+    """Of a machine that works in other units, against quadrature of its density of the data."""
+    data = {"use": "from_model", "model": {"use": "gaussian", "mean": [30], "covariance": [25.0]}}
+    spec = {
+        "ebmkit": 1,
+        "scale": "standardize",
+        "dtype": "float64",
+        "data": {**data, "size": 500, "test_size": 500},
+        "model": {"use": "gaussian_rbm", "hidden": 2},
+        "objective": "fisher_rbm",
+        "train": {"steps": 1},
+        "device": "cpu",
+    }
+    plan = load_spec(spec)
+    view = assemble(plan, build(plan))
+    found = LogLikelihood().measure(view)
+    grid = torch.linspace(-120, 180, 60_001)
+    by_rule = (-view.energy(grid.unsqueeze(1))).logsumexp(0) + math.log(300 / 60_000)
+    assert found["log_normaliser"] == pytest.approx(float(by_rule), abs=1e-10)
+    log_p = -view.energy(view.data("test")) - by_rule
+    assert found["log_likelihood"] == pytest.approx(float(log_p.mean()), abs=1e-10)
 
 
 def test_models_without_hidden_units_are_refused():
