@@ -8,77 +8,19 @@ refused there. A plugin adds an ability with the same decorator (docs/plugins.md
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ebmkit.contracts import ability as declaration
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
 
     from ebmkit.contracts.kinds import Schedule
 
-#: `heated(cold, temperature)`: the same ability of `exp(-E/T)`, with a temperature `(B,)` for each chain.
-Heated = Callable[[Any, Any], Any]
-
-P = TypeVar("P", bound=type[Any])
-
-
-class AbilityInfo(NamedTuple):
-    """The declaration of an ability."""
-
-    name: str
-    #: Attributes that the module must have.
-    members: tuple[str, ...]
-    heated: Heated | None
-    #: Whether the energy itself provides it, at any temperature.
-    by_energy: bool
-    #: Whether it takes joint states of visible and hidden units, if a model has both; others take visible ones.
-    joint: bool = False
-
-
-def ability(
-    name: str, *, heated: Heated | None = None, by_energy: bool = False, joint: bool = False
-) -> Callable[[P], P]:
-    """Declare a protocol as the ability `name`. Without `heated` it is not defined at temperatures other than 1."""
-
-    def declare(protocol: P) -> P:
-        if not getattr(protocol, "_is_protocol", False):
-            raise TypeError(f"{protocol.__qualname__}: an ability must be a typing.Protocol")
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise TypeError(f"ability name {name!r}: use lower-case letters, digits and underscores")
-        if name in globals().get("ABILITIES", {}):
-            raise TypeError(f"{protocol.__qualname__}: ebmkit has an ability '{name}' already; choose another name")
-        members = tuple(dict.fromkeys(member for base in reversed(protocol.__mro__) for member in _members(base)))
-        protocol.ability_info = AbilityInfo(name, members, heated, by_energy, joint)
-        return protocol
-
-    return declare
-
-
-def _members(base: type) -> list[str]:
-    """What a protocol requires by itself, without what it inherits."""
-    if base in (object, Protocol, Generic):
-        return []
-    declared = {**vars(base).get("__annotations__", {}), **vars(base)}
-    return [member for member in declared if not member.startswith("_") and member != "ability_info"]
-
-
-def info_of(protocol: Any) -> AbilityInfo:
-    """The declaration made by `@ability`. Raises a TypeError if there is none."""
-    found = vars(protocol).get("ability_info") if isinstance(protocol, type) else None
-    if not isinstance(found, AbilityInfo):
-        raise TypeError(f"{protocol!r} is not an ability: declare it with @ability(...)")
-    return found
-
-
-def is_ability(value: Any) -> bool:
-    """Whether a class is declared by `@ability`."""
-    return isinstance(value, type) and isinstance(vars(value).get("ability_info"), AbilityInfo)
-
-
-def missing_members(module: Any, protocol: Any) -> list[str]:
-    """The attributes of an ability that a module lacks."""
-    return [member for member in info_of(protocol).members if not hasattr(module, member)]
+AbilityInfo = declaration.AbilityInfo
+ability, info_of, is_ability = declaration.ability, declaration.info_of, declaration.is_ability
+missing_members = declaration.missing_members
 
 
 @ability("energy", by_energy=True)
@@ -182,9 +124,10 @@ class HeatedBlocks:
 
 @ability("blocks", heated=HeatedBlocks, joint=True)
 class Blocks(Protocol):
-    """Units of any type, drawn exactly given all others; those of a block do not interact, and are drawn at once.
+    """Units of any type, drawn exactly given all others; those of a block are drawn at once.
 
-    A model with hidden units (see `Hidden`) has them among its blocks.
+    They do not interact, or the model draws them from their joint distribution. A model with hidden units (see
+    `Hidden`) has them among its blocks.
     """
 
     def blocks(self) -> list[Tensor]:
@@ -213,6 +156,43 @@ class Hidden(Protocol):
 
     def draw_hidden(self, x: Tensor, rng: Generator) -> Tensor:
         """h `(B, hidden_units)` for chains that start at `x (B, *event)`: drawn given x, or near that."""
+
+
+class HeatedJointConditionals:
+    """Conditionals of joint states under `exp(-E(x, h)/T)`."""
+
+    def __init__(self, cold: JointConditionals, temperature: Tensor) -> None:
+        self.cold = cold
+        self.temperature = temperature
+
+    def joint_log_odds(self, units: Tensor, sites: Tensor) -> Tensor:
+        """`(B, K)`."""
+        return self.cold.joint_log_odds(units, sites) / self.temperature.unsqueeze(1)
+
+
+@ability("joint_conditionals", heated=HeatedJointConditionals, joint=True)
+class JointConditionals(Protocol):
+    """Visible and hidden units with two values, each of which has a known distribution given all others.
+
+    The distributions between a model and another one have the same blocks and log odds in between, which draws of
+    `Blocks` could not supply.
+    """
+
+    def joint_log_odds(self, units: Tensor, sites: Tensor) -> Tensor:
+        """The log odds `(B, K)` of the higher value of the units `sites (K,)` of joint states `(B, U)`."""
+
+
+@ability("posterior")
+class Posterior(Protocol):
+    """A distribution q(h | x) of the hidden units given x, exact or variational, for models with hidden units.
+
+    Maximum likelihood needs no more of the data than E_q[dE(x, h)/dtheta], also where exp(-E(x)), the sum over h, is
+    not tractable and the model does not offer `energy`.
+    """
+
+    def posterior_energy(self, x: Tensor, rng: Generator) -> Tensor:
+        """`E_q[E(x, h)] - H(q)`, `(B,)`, never below E(x) and equal to it if q is exact. q is constant: the gradient in
+        the parameters is E_q[dE(x, h)/dtheta]. A model that draws h from q leaves out the entropy H(q)."""
 
 
 @ability("patterns")

@@ -70,7 +70,7 @@ class Boltzmann(Model):
 
     def traits(self) -> ModelTraits:
         traits = unit_traits(super().traits(), self.values, self._units())
-        return traits._replace(offers=traits.offers | {"hidden"}) if self.hidden else traits
+        return traits._replace(offers=traits.offers | {"hidden", "posterior"}) if self.hidden else traits
 
     def event(self) -> Event | None:
         given = self.weights or self.biases

@@ -86,6 +86,11 @@ class Restricted(nn.Module):
         """`E[h | v]`, `(B, H)`."""
         return mean(self.hidden_field(x.flatten(1)), self.hidden_values)
 
+    def posterior_energy(self, x: Tensor, rng: Generator) -> Tensor:
+        """The energy: hidden units are independent given v, so that q is exact."""
+        energy: Tensor = self(x)
+        return energy
+
     # Joint states --------------------------------------------------------------------------------------------------
 
     def joint_energy(self, units: Tensor) -> Tensor:
