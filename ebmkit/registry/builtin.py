@@ -29,7 +29,7 @@ COMPONENTS = {
     "model": (
         "models",
         "banana boltzmann classifier conv conv_classifier dbm dbn double_well exponential_family funnel gaussian "
-        "gaussian_mixture gaussian_rbm grid_mrf hopfield ising mixture mixture_1d mlp mlp_potential mlp_score "
+        "gaussian_mixture gaussian_rbm grid_mrf hopfield ising latent mixture mixture_1d mlp mlp_potential mlp_score "
         "noised_mixture rbm ring "
         "sum tempered unet_potential unet_score",
     ),
