@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
+import torch
 from torch import Generator, Tensor, nn
 
 from ebmkit.chains.chain import Chain, run_chain
@@ -40,12 +41,20 @@ class StepContext:
         self._in_chain = in_chain
 
     def chain(
-        self, sampler: Sampler, model: nn.Module, x: Tensor, *, starts: Starts | None = None, traced: bool = False
+        self,
+        sampler: Sampler,
+        model: nn.Module,
+        x: Tensor,
+        *,
+        starts: Starts | None = None,
+        traced: bool = False,
+        joint: bool = False,
     ) -> Tensor:
         """The final states of chains started at `x`. No gradient flows through them.
 
         If `x` was drawn from `starts`, these keep the final states, and the hidden units of a model that has some.
-        Logged values such as v are those of the last step, or the mean over all steps if `traced`.
+        Logged values such as v are those of the last step, or the mean over all steps if `traced`. With `joint` the
+        states are those of visible and hidden units, `(B, U)`, which a sampler with this trait has moved.
         """
         with self._in_chain():
             ended = run_chain(sampler, model, x, self.rng, traces=traced, on_step=self._on_step, starts=starts)
@@ -54,4 +63,8 @@ class StepContext:
             if ended.hidden is not None:
                 starts.keep_hidden(ended.hidden)
             starts.keep(ended.x)
-        return ended.x
+        if not joint:
+            return ended.x
+        if ended.hidden is None:
+            raise TypeError(f"sampler '{sampler.component_name}' moves no hidden units of this model")
+        return torch.cat([ended.x.flatten(1), ended.hidden], 1)

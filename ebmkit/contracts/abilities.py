@@ -122,9 +122,10 @@ class HeatedBlocks:
 
 @ability("blocks", heated=HeatedBlocks, joint=True)
 class Blocks(Protocol):
-    """Units of any type, drawn exactly given all others; those of a block do not interact, and are drawn at once.
+    """Units of any type, drawn exactly given all others; those of a block are drawn at once.
 
-    A model with hidden units (see `Hidden`) has them among its blocks.
+    They do not interact, or the model draws them from their joint distribution. A model with hidden units (see
+    `Hidden`) has them among its blocks.
     """
 
     def blocks(self) -> list[Tensor]:
@@ -153,6 +154,43 @@ class Hidden(Protocol):
 
     def draw_hidden(self, x: Tensor, rng: Generator) -> Tensor:
         """h `(B, hidden_units)` for chains that start at `x (B, *event)`: drawn given x, or near that."""
+
+
+class HeatedJointConditionals:
+    """Conditionals of joint states under `exp(-E(x, h)/T)`."""
+
+    def __init__(self, cold: JointConditionals, temperature: Tensor) -> None:
+        self.cold = cold
+        self.temperature = temperature
+
+    def joint_log_odds(self, units: Tensor, sites: Tensor) -> Tensor:
+        """`(B, K)`."""
+        return self.cold.joint_log_odds(units, sites) / self.temperature.unsqueeze(1)
+
+
+@ability("joint_conditionals", heated=HeatedJointConditionals, joint=True)
+class JointConditionals(Protocol):
+    """Visible and hidden units with two values, each of which has a known distribution given all others.
+
+    The distributions between a model and another one have the same blocks and log odds in between, which draws of
+    `Blocks` could not supply.
+    """
+
+    def joint_log_odds(self, units: Tensor, sites: Tensor) -> Tensor:
+        """The log odds `(B, K)` of the higher value of the units `sites (K,)` of joint states `(B, U)`."""
+
+
+@ability("posterior")
+class Posterior(Protocol):
+    """A distribution q(h | x) of the hidden units given x, exact or variational, for models with hidden units.
+
+    Maximum likelihood needs no more of the data than E_q[dE(x, h)/dtheta], also where exp(-E(x)), the sum over h, is
+    not tractable and the model does not offer `energy`.
+    """
+
+    def posterior_energy(self, x: Tensor, rng: Generator) -> Tensor:
+        """`E_q[E(x, h)] - H(q)`, `(B,)`, never below E(x) and equal to it if q is exact. q is constant: the gradient in
+        the parameters is E_q[dE(x, h)/dtheta]. A model that draws h from q leaves out the entropy H(q)."""
 
 
 @ability("patterns")

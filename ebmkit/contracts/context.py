@@ -25,10 +25,18 @@ class Context(Protocol):
     def labels(self) -> Tensor | None: ...  # integers `(B,)`, for objectives with `needs_labels`
 
     def chain(
-        self, sampler: Sampler, model: nn.Module, x: Tensor, *, starts: Starts | None = None, traced: bool = False
+        self,
+        sampler: Sampler,
+        model: nn.Module,
+        x: Tensor,
+        *,
+        starts: Starts | None = None,
+        traced: bool = False,
+        joint: bool = False,
     ) -> Tensor:
         """The final states of chains started at `x`. No gradient flows through them.
 
         If `x` was drawn from `starts`, these keep the final states, and the hidden units of a model that has some.
-        Logged values such as v are those of the last step, or the mean over all steps if `traced`.
+        Logged values such as v are those of the last step, or the mean over all steps if `traced`. With `joint` the
+        states are those of visible and hidden units, `(B, U)`, which a sampler with this trait has moved.
         """

@@ -51,6 +51,9 @@ class ModelTraits(NamedTuple):
     learning_rate: float = 1e-3
     #: Whether it is trained part by part only; a single stage of training then stands for one of each part.
     by_parts: bool = False
+    #: Whether it is trained as a whole after its parts, with which it starts better; a single stage then stands for one
+    #: of each part and one of the whole.
+    pretrained: bool = False
     #: The number of categories of a unit; of categorical states only.
     categories: int | None = None
 
@@ -136,3 +139,12 @@ class MetricTraits(NamedTuple):
     samples: int = 0
     #: Minimum number of states that each long chain keeps, for a metric that needs them.
     least_draws: int = 1
+    #: Whether it works on joint states of visible and hidden units, if the energy of visible ones is not tractable.
+    joint: bool = False
+
+
+def offered_to(component: SamplerTraits | MetricTraits | ObjectiveTraits, model: ModelTraits) -> frozenset[str]:
+    """The abilities of a model as a component finds them: joint states have an energy if there are hidden units, also
+    where the sum over these, the energy of visible states, is not tractable."""
+    joint = not isinstance(component, ObjectiveTraits) and component.joint
+    return model.offers | {"energy"} if joint and "hidden" in model.offers else model.offers

@@ -9,6 +9,7 @@ from ebmkit.components.samplers.mala import MALA
 from ebmkit.components.samplers.mixed_mala import MixedMALA
 from ebmkit.components.samplers.reverse_sde import ReverseSDE
 from ebmkit.contracts.kinds import Model, Sampler
+from ebmkit.contracts.traits import offered_to
 
 #: Steps of separate chains from noise, half of which tune the step size, and of those that need no tuning.
 TUNED, MIXED = 400, 600
@@ -27,8 +28,9 @@ def default_sampler(model: Model, *, mixed: bool) -> Sampler | None:
         if traits.conditioning == "sigma":
             return AnnealedLangevin(schedule=traits.schedule)
         return ReverseSDE(schedule=traits.schedule) if traits.conditioning == "time" else None
-    if {"energy", "blocks"} <= traits.offers:
-        return Gibbs()
+    sweeps = Gibbs()
+    if sweeps.traits().needs <= offered_to(sweeps.traits(), traits):
+        return sweeps
     if traits.space == "real" and {"energy", "gradient"} <= traits.offers:
         return MixedMALA(steps=MIXED) if mixed else MALA(steps=TUNED)
     return None

@@ -31,20 +31,21 @@ def objective_root(path: Path) -> Path | None:
 
 
 def with_stages(checked: Checked) -> tuple[Checked, dict[Path, str]]:
-    """The spec with a stage for each part, if its only stage names none and the model is trained part by part only.
-
-    The reason is returned by its path.
-    """
+    """The spec with a stage for each part, if its only stage names none and the model is trained part by part only, or
+    part by part before it is trained as a whole. The reason is returned by its path."""
     spec = checked.spec
     if isinstance(spec.train, tuple) or spec.train is None or spec.train.part is not None:
         return checked, {}
     try:
         event = spec.data.event() if spec.data else spec.model.event()
-        parts = spec.model.parts(event) if event and spec.model.traits().by_parts else ()
+        traits = spec.model.traits()
+        parts = spec.model.parts(event) if event and (traits.by_parts or traits.pretrained) else ()
     except Exception:  # of a component, which the checks that follow report
         return checked, {}
     if not parts:
         return checked, {}
     stages = tuple(dataclasses.replace(spec.train, part=part.name) for part in parts)
     why = f"model '{spec.model.component_name}' is trained part by part"
+    if traits.pretrained:
+        stages, why = (*stages, spec.train), f"{why}, then as a whole"
     return dataclasses.replace(checked, spec=dataclasses.replace(spec, train=stages)), {("train",): why}

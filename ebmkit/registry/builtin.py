@@ -28,9 +28,9 @@ COMPONENTS = {
     ),
     "model": (
         "models",
-        "banana boltzmann categorical_boltzmann classifier conv conv_classifier dbn double_well exponential_family "
-        "funnel gaussian gaussian_mixture gaussian_rbm grid_mrf hopfield ising mixture mixture_1d mlp mlp_potential "
-        "mlp_score noised_mixture potts rbm ring "
+        "banana boltzmann categorical_boltzmann classifier conv conv_classifier dbm dbn double_well exponential_family "
+        "funnel gaussian gaussian_mixture gaussian_rbm grid_mrf hopfield ising latent mixture mixture_1d mlp "
+        "mlp_potential mlp_score noised_mixture potts rbm ring "
         "sum tempered unet_potential unet_score",
     ),
     "objective": (
@@ -39,7 +39,7 @@ COMPONENTS = {
         "conditional_nce denoising_score_matching diffusion_recovery exact_mle explicit_score_matching "
         "finite_difference_score_matching fisher_rbm flow_ce hutchinson_score_matching jem mle nce "
         "noise_conditional_score_matching pseudo_likelihood ranking_nce ratio_matching score_matching "
-        "sde_score_matching sliced_score_matching stein",
+        "sde_score_matching sliced_score_matching stein variational_mle",
     ),
     "sampler": (
         "samplers",

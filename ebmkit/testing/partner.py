@@ -18,9 +18,11 @@ from ebmkit.components.models.mlp_potential import MLPPotential
 from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.models.potts import Potts
+from ebmkit.components.models.rbm import RBM
 from ebmkit.contracts.kinds import Event, Model, Objective, Sampler, Space
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.question import Question
+from ebmkit.contracts.traits import offered_to
 from ebmkit.registry.loading import Plugins
 from ebmkit.registry.registry import Registry
 from ebmkit.testing.example import from_example, instance
@@ -80,9 +82,9 @@ def model_for(component: Sampler | Objective, event: Event, partners: Sequence[M
     """A model that the component can work with, and the shape of its states: `event`, unless the model fixes another.
 
     Samplers get the Gaussian, because it has exact draws; objectives a network; both, if units are discrete, a
-    Boltzmann machine, of spins in most cases and of 0 and 1 in images. Under noise samplers get a mixture, objectives a
-    network. Those that need more get the first registered model that offers it, or the first of their own plugin.
-    `partners` take precedence over all of these.
+    Boltzmann machine, of spins in most cases and of 0 and 1 in images, or a restricted one if hidden units are needed.
+    Under noise samplers get a mixture, objectives a network. Those that need more get the first registered model that
+    offers it, or the first of their own plugin. `partners` take precedence over all of these.
     """
     failed: list[str] = []
     for model in _candidates(component, event, partners, failed):
@@ -105,6 +107,7 @@ def _candidates(
     yield from first if isinstance(component, Sampler) else reversed(first)
     yield from noised_networks(component, event)
     yield from machines
+    yield from (RBM(hidden=2, values=values) for values in both)  # for what needs hidden units
     for entry in Registry(Plugins()).entries("model"):
         registered = instance(entry.cls)
         assert isinstance(registered, Model)
@@ -122,7 +125,7 @@ def _candidates(
 
 def _fits(component: Sampler | Objective, model: Model, event: Event) -> bool:
     return (
-        component.traits().needs <= model.traits().offers
+        component.traits().needs <= offered_to(component.traits(), model.traits())
         and model.traits().space in component.traits().spaces
         and model.traits().conditioning == component.traits().conditioning
         and model.refusal(Question(event, model)) is None

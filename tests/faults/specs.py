@@ -92,3 +92,37 @@ PARTS: dict[str, Any] = {
     "evaluate": [{"use": "variational_bound", "every": 5}, "log_likelihood"],
     "checkpoint": {"every": 3},
 }
+
+#: A deep machine: parts, then the whole by chains whose hidden units are kept, first from noise and then continued.
+DEEP: dict[str, Any] = {
+    "ebmkit": 1,
+    "name": "deep",
+    "seed": 8,
+    "device": "cpu",
+    "data": {"use": "digits", "binarize": "binary", "resize": [2, 2]},
+    "model": {"use": "dbm", "hidden": [3, 4]},
+    "objective": {
+        "use": "variational_mle",
+        "sampler": {"use": "gibbs", "steps": 2},
+        "init": {"use": "replay", "size": 64, "rejuvenation": 0.1},
+    },
+    "train": [
+        {"part": 1, "steps": 10, "batch_size": 16, "ema": 0.9},
+        {"part": "layer_2", "steps": 11, "batch_size": 32, "ema": 0.9},
+        {"steps": 12, "batch_size": 16, "ema": 0.9},
+        {
+            "steps": 8,
+            "batch_size": 16,
+            "objective": {
+                "use": "variational_mle",
+                "sampler": {"use": "gibbs", "steps": 1},
+                "init": {"use": "persistent", "chains": 16},
+            },
+            "optimizer": {"use": "sgd", "momentum": 0.9},
+        },
+    ],
+    "samples": 64,
+    "samples_every": 4,
+    "evaluate": [{"use": "variational_bound", "every": 5}, "log_likelihood"],
+    "checkpoint": {"every": 3},
+}

@@ -14,7 +14,7 @@ import pytest
 
 from .nursery import Nursery
 from .remains import different, remains
-from .specs import LONG, PARTS, SHORT
+from .specs import DEEP, LONG, PARTS, SHORT
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Undisturbed:
 def undisturbed(nursery, written, tmp_path_factory) -> dict[str, Undisturbed]:
     """One of each spec, by name."""
     found = {}
-    for spec in (SHORT, LONG, PARTS):
+    for spec in (SHORT, LONG, PARTS, DEEP):
         path, runs = written(spec), tmp_path_factory.mktemp("undisturbed")
         life = nursery.live("run", path, "--runs-dir", runs, "--quiet")
         assert life.status == 0, life.said
@@ -115,13 +115,25 @@ def test_a_kill_in_each_stage_that_owns_its_part_or_its_objective(step, nursery,
     assert different(remains(sole(tmp_path)), model.remains) == []
 
 
+#: A save in each part, and two in the stages that train the whole.
+@pytest.mark.parametrize("step", [6, 15, 21, 27, 36])
+def test_a_kill_in_each_stage_of_a_deep_machine(step, nursery, undisturbed, tmp_path):
+    model, moment = undisturbed["deep"], (f"*/*/checkpoints/step-{step:06d}/manifest.json", "")
+    assert nursery.live("run", model.spec, "--runs-dir", tmp_path, signal_when=(tmp_path, *moment)).killed
+    life = nursery.live("resume", sole(tmp_path))
+    assert life.status == 0, life.said
+    assert different(remains(sole(tmp_path)), model.remains) == []
+
+
 @pytest.mark.long
-def test_thirty_kills_at_random_moments_of_stages_that_own_their_part(nursery, undisturbed, tmp_path):
+@pytest.mark.parametrize("name", ["parts", "deep"])
+def test_thirty_kills_at_random_moments_of_stages_that_own_their_part(name, nursery, undisturbed, tmp_path):
     dice, seen = random.Random(3), Counter[str]()
     for number in range(300):
         if seen["deaths"] >= 30:
             break
-        seen += torment(nursery, undisturbed["parts"], tmp_path / str(number), dice)
+        seen += torment(nursery, undisturbed[name], tmp_path / str(number), dice)
+    print(f"{seen['deaths']} deaths of {seen['runs']} runs, beside {seen['early']} before there was a run")
     assert seen["deaths"] >= 30
 
 

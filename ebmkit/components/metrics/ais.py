@@ -10,18 +10,19 @@ from annotated_types import Ge
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.hmc import HMC
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Metric, Model, Sampler, Space
+from ebmkit.contracts.kinds import Event, Metric, Model, Sampler, Space
 from ebmkit.contracts.lazy import torch
 from ebmkit.contracts.question import Question
-from ebmkit.contracts.traits import MetricTraits
+from ebmkit.contracts.traits import MetricTraits, offered_to
 from ebmkit.maths.importance import LogMean, log_mean
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
 
     from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, Whitened
     from ebmkit.components.metrics.nets.bases import BernoulliBase, CategoricalBase
-    from ebmkit.contracts.abilities import SampleExact
+    from ebmkit.components.metrics.nets.joint_units import JointUnits
+    from ebmkit.contracts.abilities import Posterior, SampleExact
     from ebmkit.contracts.view import View
 
 #: Points to which the base distribution is fitted, at most.
@@ -31,16 +32,21 @@ FEWEST, LEAST_SHARE = 5.0, 0.1
 #: Forward and reverse estimates disagree if they are apart by this many nats and standard errors, and their order is
 #: wrong by this many standard errors.
 APART, ERRORS = 1.0, 4.0
+#: Sweeps of Gibbs sampling from samples of visible units to samples of all units.
+SWEEPS = 100
 
 
 class Annealing(NamedTuple):
     """The path to a model, and the map from its states to those of the model, if there is one."""
 
     path: AnnealedEnergy
-    frame: Whitened | None
+    frame: Whitened | None = None
+    joint: JointUnits | None = None
 
-    def into(self, x: Tensor) -> Tensor:
-        """States of the model as states of the path."""
+    def into(self, x: Tensor, rng: Generator) -> Tensor:
+        """Samples of the model as states of the path."""
+        if self.joint is not None:
+            return self.joint.extended(x, rng, SWEEPS)
         return x if self.frame is None else self.frame.into(x)
 
 
@@ -63,6 +69,11 @@ class AIS(Metric):
     its error too small. This is a warning, as is a distance of the two estimates that their errors do not explain: use
     more temperatures. Since ais_log_z is rather too low, ais_log_likelihood is rather too high.
 
+    If the energy of visible units is not tractable, because hidden units cannot be summed out, chains move both, from a
+    base of independent units to E(x, h). Then the likelihood is one of its lower bounds, with the posterior energy of
+    the model in place of E(x), and has a name of its own. Its log Z is too low on average, though, so that it is a
+    bound only up to the error of log Z; with ais_log_z_reverse in place of ais_log_z it is one.
+
     The base is fitted to the training data, without data to samples: a Gaussian on real states, independent units on
     discrete ones. Without either it is N(0, I), or uniform. On real states the sampler moves coordinates in which the
     base is N(0, I): its step sizes and scales are in standard deviations. A pilot run of a few chains, which are then
@@ -75,6 +86,7 @@ class AIS(Metric):
         ais_log_z_reverse: log Z by the reverse chains.
         ais_ess: effective number of forward chains, at most their number.
         ais_log_likelihood: mean log-likelihood of held-out points in nats, with ais_log_z; higher is better.
+        ais_log_likelihood_bound: the same with the posterior energy, for a model whose energy is not tractable.
 
     Parameters:
         chains: number of chains in each direction.
@@ -98,10 +110,12 @@ class AIS(Metric):
     sampler: Sampler | None = None
 
     def traits(self) -> MetricTraits:
-        return super().traits()._replace(samples=self.chains)
+        return super().traits()._replace(samples=self.chains, joint=True)
 
     def refusal(self, question: Question) -> str | None:
         traits = question.model.traits()
+        if not _is_tractable(question.model) and (traits.space == "real" or "joint_conditionals" not in traits.offers):
+            return "needs the energy of x, or of visible and hidden units of two values with 'joint_conditionals'"
         if self.sampler is None:
             if traits.space == "real" and "gradient" not in traits.offers:
                 return "moves by 'hmc', but the model has no gradient: give it a 'sampler' that needs none"
@@ -115,7 +129,7 @@ class AIS(Metric):
             return f"{called} sets its own 'temperature': remove it"
         if self.sampler.inner():
             return f"{called} has chains at other temperatures that would start again at each of these"
-        offered = {"energy", "gradient"} & traits.offers | (
+        offered = {"energy", "gradient"} & offered_to(self.traits(), traits) | (
             {"conditionals", "blocks"} if traits.space != "real" else set()
         )
         if lacking := sorted(inner.needs - offered):
@@ -123,10 +137,13 @@ class AIS(Metric):
         return None
 
     def results(self) -> tuple[str, ...]:
-        return ("ais_log_z", "ais_log_z_error", "ais_ess", "ais_log_z_reverse", "ais_log_likelihood")
+        of_data = ("ais_log_likelihood", "ais_log_likelihood_bound")
+        return ("ais_log_z", "ais_log_z_error", "ais_ess", "ais_log_z_reverse", *of_data)
 
     def results_in(self, question: Question) -> tuple[str, ...]:
-        absent = set() if question.data else {"ais_log_likelihood"}
+        absent = {"ais_log_likelihood", "ais_log_likelihood_bound"} - (
+            {_likelihood_of(question.model)} if question.data else set()
+        )
         if question.sampler is None and "sample_exact" not in question.model.traits().offers:
             absent.add("ais_log_z_reverse")
         return tuple(name for name in self.results() if name not in absent)
@@ -145,23 +162,24 @@ class AIS(Metric):
             found = {"ais_log_z": forward.value, "ais_log_z_error": forward.error, "ais_ess": forward.ess}
             _warn_of_collapse(view, forward, self.chains)
             if ends is not None:
-                start = annealing.into(ends.to(like.device, like.dtype))
+                start = annealing.into(ends.to(like.device, like.dtype), rng)
                 reverse = log_mean(anneal(transitions, ladder, start, reverse=True))
                 found["ais_log_z_reverse"] = -reverse.value
                 _warn_of_gap(view, forward, reverse)
-        if (test := view.data("test")) is not None:
-            found["ais_log_likelihood"] = -_mean_energy(view, test) - forward.value
+        name = _likelihood_of(view.spec.model)
+        if name and (test := view.data("test")) is not None:
+            found[name] = -_mean_energy(view, test) - forward.value
         return found
 
     def annealing(self, view: View) -> Annealing:
         """The path from a base that is fitted to the data, or to samples."""
-        from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, AnnealedUnits, Whitened
+        from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, Whitened
         from ebmkit.components.metrics.nets.bases import GaussianBase, fit_gaussian
 
         like, points = torch.empty(0, device=view.device, dtype=view.dtype), self._points(view)
-        values, d = view.spec.model.traits().unit_values, prod(view.event)
-        if values:
-            return Annealing(AnnealedUnits(_base_of_units(view, values, points, like), view.module), None)
+        if values := view.spec.model.traits().unit_values:
+            return _annealing_of_units(view, values, points, like)
+        d = prod(view.event)
         zero, one = (torch.full((d,), value, device="cpu", dtype=torch.float64) for value in (0.0, 1.0))
         mean, factor = (zero, one) if points is None else fit_gaussian(points)
         frame = Whitened(view.module, mean, factor, like)
@@ -184,18 +202,35 @@ class AIS(Metric):
         return view.samples(n) if view.can_sample else None
 
 
+def _annealing_of_units(view: View, values: tuple[float, ...], points: Tensor | None, like: Tensor) -> Annealing:
+    """The path on visible units, or on these and hidden ones that cannot be summed out."""
+    from ebmkit.components.metrics.nets.annealed import AnnealedUnits
+    from ebmkit.components.metrics.nets.joint_units import JointUnits
+
+    categorical = view.spec.model.traits().space == "categorical"
+    if _is_tractable(view.spec.model):
+        base = _base_of_units(view.event, values, points, like, categorical=categorical)
+        return Annealing(AnnealedUnits(base, view.module))
+    joint = JointUnits(view.module)
+    example = like.new_zeros(1, *view.event)
+    units = joint.extended(example, view.rng).shape[1]
+    points = None if points is None else joint.extended(points.to(like), view.rng)
+    base = _base_of_units((units,), values, points, like, categorical=categorical)
+    return Annealing(AnnealedUnits(base, joint), joint=joint)
+
+
 def _base_of_units(
-    view: View, values: tuple[float, ...], points: Tensor | None, like: Tensor
+    event: Event, values: tuple[float, ...], points: Tensor | None, like: Tensor, *, categorical: bool
 ) -> BernoulliBase | CategoricalBase:
-    """Independent units with the frequencies of the data, or uniform ones."""
+    """Independent units with the frequencies of the points, or uniform ones."""
     from ebmkit.components.metrics.nets.bases import BernoulliBase, CategoricalBase, fit_log_p, fit_logits
 
     if points is None:
-        points = like.new_zeros(0, prod(view.event))
-    if view.spec.model.traits().space == "categorical":
-        return CategoricalBase(view.event, fit_log_p(points, len(values)).to(like))
+        points = like.new_zeros(0, prod(event))
+    if categorical:
+        return CategoricalBase(event, fit_log_p(points, len(values)).to(like))
     low, high = values
-    return BernoulliBase(view.event, (low, high), fit_logits(points, (low, high)).to(like))
+    return BernoulliBase(event, (low, high), fit_logits(points, (low, high)).to(like))
 
 
 def default_moves(model: Model) -> Sampler:
@@ -203,10 +238,28 @@ def default_moves(model: Model) -> Sampler:
     return HMC(steps=1, step_size=0.3, leapfrog_steps=5) if model.traits().space == "real" else Gibbs(steps=1)
 
 
+def _is_tractable(model: Model) -> bool:
+    """Whether the energy of visible states is; otherwise chains move hidden units, too."""
+    return "energy" in model.traits().offers
+
+
+def _likelihood_of(model: Model) -> str:
+    """The name of the likelihood that can be estimated; empty if none can."""
+    if _is_tractable(model):
+        return "ais_log_likelihood"
+    return "ais_log_likelihood_bound" if "posterior" in model.traits().offers else ""
+
+
 def _mean_energy(view: View, x: Tensor) -> float:
+    """Of visible states, or where it is not tractable its upper bound."""
     from ebmkit.maths.quadrature import blockwise
 
-    return float(blockwise(lambda some: view.energy(some.to(view.device)).cpu().double(), x).mean())
+    def bound(some: Tensor) -> Tensor:
+        with torch.no_grad():
+            return cast("Posterior", view.module).posterior_energy(some.to(view.dtype), view.rng)
+
+    energy = view.energy if _is_tractable(view.spec.model) else bound
+    return float(blockwise(lambda some: energy(some.to(view.device)).cpu().double(), x).mean())
 
 
 def _warn_of_collapse(view: View, forward: LogMean, chains: int) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Maximum number of hidden units, whose states are enumerated for every state of the visible ones: 4096 states.
 MOST_HIDDEN = 12
 #: What a machine with hidden units offers in addition.
-HIDDEN_OFFERS = frozenset({"hidden", "activations", "receptive_fields"})
+HIDDEN_OFFERS = frozenset({"hidden", "posterior", "activations", "receptive_fields"})
 
 
 @component("boltzmann")

@@ -61,7 +61,7 @@ class GaussianRBM(Model):
     """
 
     offers: ClassVar[frozenset[str]] = frozenset(
-        {"energy", "gradient", "blocks", "hidden", "activations", "receptive_fields", "reconstruct"}
+        {"energy", "gradient", "blocks", "hidden", "posterior", "activations", "receptive_fields", "reconstruct"}
     )
     learning_rate: ClassVar[float] = 1e-2
 

@@ -54,7 +54,17 @@ class RBM(Model):
 
     space: ClassVar[Space] = "binary"
     offers: ClassVar[frozenset[str]] = frozenset(
-        {"energy", "gradient", "conditionals", "blocks", "hidden", "activations", "receptive_fields", "reconstruct"}
+        {
+            "energy",
+            "gradient",
+            "conditionals",
+            "blocks",
+            "hidden",
+            "posterior",
+            "activations",
+            "receptive_fields",
+            "reconstruct",
+        }
     )
     learning_rate: ClassVar[float] = 1e-2
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ebmkit.contracts.kinds import Metric
 from ebmkit.contracts.kinds.metric import OF_THE_RUN
+from ebmkit.contracts.traits import offered_to
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import (
     AbilityMissing,
@@ -111,7 +112,7 @@ def _sample_misfits(position: int, metric: Metric, checked: Checked, here: Place
 def _ability_misfits(position: int, metric: Metric, checked: Checked, here: Places) -> Iterator[EbmkitError]:
     """Checks that the model has the abilities that a metric needs."""
     model, needs = checked.spec.model, metric.traits().needs
-    takes, offers = model.traits().conditioning, model.traits().offers
+    takes, offers = model.traits().conditioning, offered_to(metric.traits(), model.traits())
     if "energy" in needs and takes is not None:
         yield ConditioningMismatch(
             f"{label_of(metric)} needs an energy of x, but {label_of(model)} takes {conditioned(takes)}",
@@ -126,7 +127,7 @@ def _ability_misfits(position: int, metric: Metric, checked: Checked, here: Plac
             here("evaluate", position),
             label=f"needs {', '.join(lacking)}",
             other=here("model"),
-            other_label=f"offers {', '.join(sorted(offers))}",
+            other_label=f"offers {', '.join(sorted(model.traits().offers))}",
         )
 
 

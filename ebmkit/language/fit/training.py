@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Metric, Noise, Objective, Sampler, Schedule
+from ebmkit.contracts.traits import offered_to
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.fit import (
@@ -45,7 +46,8 @@ def ability_misfits(
             help=f"{instead}use {model_for(gives)}",
         )
         return  # the needs of its replacement are not known
-    yield from _lacking(path, component, component.traits().needs - model.traits().offers, checked, here)
+    lacking = component.traits().needs - offered_to(component.traits(), model.traits())
+    yield from _lacking(path, component, lacking, checked, here)
 
 
 def wrapper_misfits(
@@ -54,20 +56,23 @@ def wrapper_misfits(
     """Does the model offer what a sampler needs in addition to the sampler inside it?"""
     model = checked.spec.model.traits()
     if inner.traits().conditioning == model.conditioning:
-        yield from _lacking(path, sampler, sampler.traits().needs - inner.traits().needs - model.offers, checked, here)
+        lacking = sampler.traits().needs - inner.traits().needs - offered_to(sampler.traits(), model)
+        yield from _lacking(path, sampler, lacking, checked, here)
 
 
 def _lacking(
     path: Path, component: Sampler | Objective, lacking: frozenset[str], checked: Checked, here: Places
 ) -> Iterator[EbmkitError]:
     if lacking:
-        model, names = checked.spec.model, ", ".join(sorted(lacking))
+        model, names, kind = checked.spec.model, ", ".join(sorted(lacking)), component.component_kind
+        fitting = here.fitting(kind)
         yield AbilityMissing(
             f"{label_of(component)} needs '{names}', which {label_of(model)} does not offer",
             here(*path),
             label=f"needs {names}",
             other=here("model"),
             other_label=f"offers {', '.join(sorted(model.traits().offers))}",
+            help=f"{kind}s that fit this model: {fitting}" if fitting else "",
         )
 
 

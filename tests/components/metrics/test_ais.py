@@ -11,13 +11,17 @@ from torch import Tensor, nn
 
 from ebmkit.chains.annealing import Ladder, Transitions, anneal, interpolate, pilot
 from ebmkit.chains.energy import frozen
+from ebmkit.components.data.from_model import FromModel
 from ebmkit.components.metrics.ais import AIS
 from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, AnnealedUnits, Whitened
 from ebmkit.components.metrics.nets.bases import BernoulliBase, GaussianBase, fit_gaussian, fit_logits
+from ebmkit.components.metrics.nets.joint_units import JointUnits
 from ebmkit.components.models.boltzmann import Boltzmann
+from ebmkit.components.models.dbm import DBM
 from ebmkit.components.models.gaussian import Gaussian
 from ebmkit.components.models.gaussian_mixture import GaussianMixture
 from ebmkit.components.models.ising import Ising
+from ebmkit.components.models.latent import Latent
 from ebmkit.components.samplers.exact import Exact
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.gibbs_with_gradients import GibbsWithGradients
@@ -34,7 +38,7 @@ from ebmkit.experiment import run
 from ebmkit.language.load import load_spec
 from ebmkit.maths import enumeration
 from ebmkit.maths.importance import log_mean
-from tests.components.oracles import generator
+from tests.components.oracles import assert_mean, generator
 from tests.views import FakeView, viewed_spec
 
 COUPLED = Boltzmann(weights=((0.0, 1.3), (1.3, 0.0)), biases=(0.4, -0.9), values="spin")
@@ -355,6 +359,58 @@ def test_log_z_of_units_is_that_of_enumeration(values, sampler):
         assert abs(found["ais_log_z_reverse"] - float(module.log_z())) < 6 * found["ais_log_z_error"]
         assert found["ais_ess"] > 60
         assert ("ais_log_likelihood" in found) == (data is not None)
+
+
+def deep(values):
+    """Too many hidden units to sum them out, few enough for log Z by enumeration."""
+    model = DBM(hidden=(17, 17), shape=(2, 2), values=values)
+    module = model.build((2, 2)).double().requires_grad_(False)
+    for number, weights in enumerate(module.parameters()):
+        weights.copy_(0.3 * torch.randn(weights.shape, generator=generator(number), dtype=torch.float64))
+    assert "energy" not in model.traits().offers
+    return model, module
+
+
+@pytest.mark.parametrize("values", ["binary", "spin"])
+def test_hidden_units_that_cannot_be_summed_out_are_annealed_with_the_visible_ones(values):
+    """The likelihood is then a bound, and does not have the name of one that is not."""
+    model, module = deep(values)
+    with torch.no_grad():
+        log_z = float(module.log_z())
+    data = module.sample_exact(300, generator(1))
+    for points in (None, data):
+        view = view_of(model, module=module, train=points, test=points, seed=4)
+        found = AIS(chains=100, temperatures=80).measure(view)
+        assert abs(found["ais_log_z"] - log_z) < 5 * found["ais_log_z_error"]
+        assert abs(found["ais_log_z_reverse"] - log_z) < 8 * found["ais_log_z_error"]
+        assert found["ais_ess"] > 30
+        assert "ais_log_likelihood" not in found
+        assert view.warnings == []
+    bound = -module.posterior_energy(data, generator(0)).mean() - found["ais_log_z"]
+    assert found["ais_log_likelihood_bound"] == pytest.approx(float(bound), abs=1e-9)
+    reported = AIS().results_in(Question((2, 2), model, data=FromModel(model=deep("binary")[0])))
+    assert set(reported) == found.keys()
+
+
+def test_samples_of_visible_units_are_extended_by_hidden_ones():
+    """From exact x, and hidden units of a pass upwards, sweeps lead to the joint distribution, and x stays exact."""
+    module = DBM(hidden=(3, 2), shape=(2,)).build((2,)).double().requires_grad_(False)
+    for number, weights in enumerate(module.parameters()):
+        weights.copy_(torch.randn(weights.shape, generator=generator(number), dtype=torch.float64))
+    every = enumeration.states(torch.arange(2**7), (7,), (0.0, 1.0), torch.float64)
+    p = (-module.joint_energy(every)).softmax(0)
+    x = module.sample_exact(20_000, generator(1))
+    found = JointUnits(module).extended(x, generator(2), 30)
+    assert_mean(found, p @ every)
+    assert_mean(found[:, 2:5] * found[:, 4:7], p @ (every[:, 2:5] * every[:, 4:7]))
+
+
+def test_samplers_that_cannot_move_hidden_units_are_refused():
+    question = Question((4,), DBM(hidden=(17, 17), shape=(4,)))
+    assert AIS(sampler=Gibbs(steps=1)).refusal(question) is None
+    assert "does not move binary states" in AIS(sampler=MALA()).refusal(question)
+    real = Question((2,), Latent(prior=Ising(shape=(3, 7))))
+    assert "needs the energy of x" in AIS().refusal(real)
 
 
 def test_an_energy_alone_is_enough_on_units():

@@ -6,10 +6,15 @@ and so has what is written otherwise but is the same.
 
 import pytest
 
-from tests.components.models import planted_categorical, planted_grid_mrf, planted_hopfield
+from tests.components.models import planted_categorical, planted_deep, planted_grid_mrf, planted_hopfield
 from tests.planting import caught, in_step, name_of, planted
 
-TABLES = {"hopfield": planted_hopfield, "grid_mrf": planted_grid_mrf, "categorical": planted_categorical}
+TABLES = {
+    "hopfield": planted_hopfield,
+    "grid_mrf": planted_grid_mrf,
+    "categorical": planted_categorical,
+    "deep": planted_deep,
+}
 BATTERIES = {name: table.PROOFS for name, table in TABLES.items()}
 BUGS = [bug for table in TABLES.values() for bug in table.BUGS]
 AS_RIGHT = [variant for table in TABLES.values() for variant in table.AS_RIGHT]
@@ -24,6 +29,7 @@ QUICK = [
         "grid_mrf: no flow back",
         "categorical: fields counted by half",
         "categorical: couplings of one direction",
+        "deep: the sum of two biases",
     }
 ]
 
@@ -65,5 +71,5 @@ def test_the_table_is_in_step_with_the_code(plant):
 def test_there_are_enough_bugs_of_every_kind():
     assert len(BUGS) >= 58
     assert len({name_of(bug) for bug in BUGS}) == len(BUGS)
-    assert len(QUICK) == 3
+    assert len(QUICK) == 4
     assert all(plant.looked_at_by == name for name, table in TABLES.items() for plant in [*table.BUGS, *table.AS_RIGHT])

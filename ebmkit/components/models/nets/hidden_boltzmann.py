@@ -50,6 +50,10 @@ class HiddenBoltzmannEnergy(nn.Module):
         numbers = torch.arange(2**self.hidden_units, device=like.device)
         return enumeration.states(numbers, (self.hidden_units,), self.unit_values, like.dtype)
 
+    def posterior_energy(self, x: Tensor, rng: Generator) -> Tensor:
+        """The energy: q is exact, by enumeration."""
+        return self.forward(x)
+
     def log_odds(self, x: Tensor, sites: Tensor) -> Tensor:
         """The free energy at the lower value minus that at the higher one."""
         v, (low, high) = x.flatten(1), self.unit_values

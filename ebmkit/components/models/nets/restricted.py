@@ -104,6 +104,11 @@ class Restricted(nn.Module):
         """v given `E[h | v]`."""
         return self.visible_parameters(F.linear(self.hidden_means(x), self.weights)).view_as(x)
 
+    def posterior_energy(self, x: Tensor, rng: Generator) -> Tensor:
+        """The energy: hidden units are independent given v, so that q is exact."""
+        energy: Tensor = self(x)
+        return energy
+
     # Joint states --------------------------------------------------------------------------------------------------
 
     def joint_energy(self, units: Tensor) -> Tensor:

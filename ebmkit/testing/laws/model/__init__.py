@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from ebmkit.testing.law import Law
-from ebmkit.testing.laws.model.blocks import draws_units_given_all_others, sums_over_its_hidden_units
+from ebmkit.testing.laws.model.blocks import (
+    bounds_its_energy_by_the_posterior,
+    draws_units_given_all_others,
+    sums_over_its_hidden_units,
+)
 from ebmkit.testing.laws.model.energy import (
     gives_one_number_a_state,
     has_the_gradient_by_hand,
@@ -47,6 +51,7 @@ LAWS: tuple[Law, ...] = (
     sums_over_its_hidden_units,
     has_layers_of_hidden_units,
     reconstructs_states,
+    bounds_its_energy_by_the_posterior,
     has_the_normaliser_of_quadrature,
     draws_from_its_density,
     has_no_energy_below_its_ground_state,

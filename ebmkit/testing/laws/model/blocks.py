@@ -15,7 +15,7 @@ from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable, require
 from ebmkit.testing.laws.model.setting import network_of, require_ability, states_of
-from ebmkit.testing.oracles import DRAWS, generator, require_means
+from ebmkit.testing.oracles import DRAWS, generator, require_means, require_same_law
 from ebmkit.testing.untouched import no_global_randomness
 
 #: Temperatures at which units are drawn.
@@ -27,8 +27,9 @@ SUMMED = 10
 
 
 def draws_units_given_all_others(model: Model, case: Case) -> None:
-    """Blocks contain each unit once; what is drawn does not depend on the present values of its block; and each unit
-    has the distribution exp(-E/T) given all others, by enumeration or quadrature, at a false-alarm rate of 1e-6."""
+    """Blocks contain each unit once; what is drawn does not depend on the present values of its block; a unit that is
+    drawn alone has the distribution exp(-E/T) given all others, by enumeration or quadrature; and drawing it again
+    after its block does not change the distribution of the block. At a false-alarm rate of 1e-6."""
     require_ability(model, "blocks")
     module, x = network_of(model, case), states_of(model, case)
     units, energy = _joint(module, x)
@@ -44,11 +45,19 @@ def draws_units_given_all_others(model: Model, case: Case) -> None:
             moved[:, block] = units.roll(1, 0)[:, block]
             two = module.draw_units(moved, block, temperature, generator(5))
             require(torch.equal(one, two), "draws of a block depend on the values that its units had")
-            many = module.draw_units(units[:1].expand(DRAWS, -1), block, temperature, generator(6))
+            many = units[:1].expand(DRAWS, -1).clone()
+            many[:, block] = module.draw_units(many, block, temperature, generator(6))
         for k in range(min(TRIED, len(block))):
-            mean = _mean(energy, units[:1], int(block[k]), many[:, k], temperature)
-            found = torch.stack([many[:, k], many[:, k].square()], 1)
+            site = block[k : k + 1]
+            with torch.no_grad():
+                alone = module.draw_units(units[:1].expand(DRAWS, -1), site, temperature, generator(7))[:, 0]
+                again = module.draw_units(many, site, temperature, generator(8))[:, 0]
+            mean = _mean(energy, units[:1], int(site), alone, temperature)
+            found = torch.stack([alone, alone.square()], 1)
             require_means(found, mean, f"the mean of a unit drawn at temperature {temperature:g}")
+            neighbour = many[:, block[k - 1]] if len(block) > 1 else torch.ones_like(alone)
+            before, after = (torch.stack([u, u.square(), u * neighbour], 1) for u in (many[:, block[k]], again))
+            require_same_law(before, after, f"a unit drawn again after its block at temperature {temperature:g}")
 
 
 def sums_over_its_hidden_units(model: Model, case: Case) -> None:
@@ -68,6 +77,19 @@ def sums_over_its_hidden_units(model: Model, case: Case) -> None:
         summed = -(-module.joint_energy(states)).view(len(x), -1).logsumexp(1)
         off = float((module(x) - summed).abs().max())
     require(off <= 1e-9 * (1 + float(summed.abs().max())), f"its energy differs by {off:.3g} from the sum over h")
+
+
+def bounds_its_energy_by_the_posterior(model: Model, case: Case) -> None:
+    """E_q[E(x, h)] - H(q) is differentiable in the parameters, and not below E(x) if that is offered, too."""
+    require_ability(model, "posterior")
+    module, x = network_of(model, case), states_of(model, case)
+    bound = module.posterior_energy(x, generator(5))
+    require(bound.shape == (len(x),), f"posterior energies of {len(x)} states have shape {tuple(bound.shape)}")
+    require(bound.requires_grad, "its posterior energy has no gradient in the parameters")
+    if "energy" in model.traits().offers:
+        energy = module(x)
+        under = float((energy - bound).detach().max())
+        require(under <= 1e-9 * (1 + float(energy.detach().abs().max())), f"its bound is {under:.3g} below its energy")
 
 
 def _joint(module: Any, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:

@@ -30,7 +30,7 @@ def gives_one_number_a_state(model: Model, case: Case) -> None:
     for n in (0, 1, 7):
         x = states_of(model, case, n)
         answer = output_of(model, module, x)
-        expected = (n,) if "energy" in model.traits().offers else tuple(x.shape)
+        expected = (n,) if {"energy", "posterior"} & model.traits().offers else tuple(x.shape)
         require(tuple(answer.shape) == expected, f"{n} states give shape {tuple(answer.shape)}, not {expected}")
         require(bool(answer.isfinite().all()), f"energies are {answer.tolist()[:3]}")
 
@@ -102,6 +102,8 @@ def has_the_gradient_by_hand(model: Model, case: Case) -> None:
 def has_the_parameter_gradient_of_differences(model: Model, case: Case) -> None:
     """dE/dtheta by autograd agrees with finite differences, over all parameters at once."""
     module, x = network_of(model, case), states_of(model, case)
+    if not {"energy", "score"} & model.traits().offers:
+        raise Inapplicable("it offers neither energies nor scores")
     parameters = trainable(module)
 
     def value() -> Tensor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.energy import Energy
+from ebmkit.contracts.abilities import Posterior
 from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable
@@ -31,8 +32,12 @@ def continued(model: Model, module: nn.Module, x: Tensor) -> tuple[Tensor, Calla
 
 
 def output_of(model: Model, module: nn.Module, x: Tensor) -> Tensor:
-    """Energies or scores, at one noise level if the network takes one."""
-    if not {"energy", "score"} & model.traits().offers:
+    """Energies or scores, at one noise level if the network takes one. Where the energy is not tractable, its bound."""
+    offers = model.traits().offers
+    if not {"energy", "score"} & offers and "posterior" in offers:
+        bound: Tensor = cast("Posterior", module).posterior_energy(x, generator(0))
+        return bound
+    if not {"energy", "score"} & offers:
         raise Inapplicable("it offers neither energies nor scores")
     conditioning = () if model.traits().conditioning is None else (x.new_full((len(x),), SIGMA),)
     answer: Tensor = module(x, *conditioning)
