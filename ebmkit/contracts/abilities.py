@@ -195,6 +195,30 @@ class Blocks(Protocol):
         others. `units (B, U)` are flat states; the temperature is a number or `(B, 1)`."""
 
 
+class HeatedSweeps:
+    """Sweeps of `exp(-E/T)`: every draw is made at the temperature of its chain."""
+
+    def __init__(self, cold: Sweeps, temperature: Tensor) -> None:
+        self.cold = cold
+        self.temperature = temperature
+
+    def sweep(self, units: Tensor, temperature: Tensor | float, rng: Generator) -> tuple[Tensor, Tensor]:
+        """`(B, U)` and `E/T (B,)`."""
+        swept, energy = self.cold.sweep(units, temperature * self.temperature.unsqueeze(1), rng)
+        return swept, energy / self.temperature
+
+
+@ability("sweeps", heated=HeatedSweeps, joint=True)
+class Sweeps(Protocol):
+    """All blocks of a model drawn in turn, at less cost than one by one: in a layout of its own, for example, or with
+    results that draws and energies have in common. Optional next to `Blocks`, with the same distribution."""
+
+    def sweep(self, units: Tensor, temperature: Tensor | float, rng: Generator) -> tuple[Tensor, Tensor]:
+        """New states `(B, U)` after each of `blocks()` was drawn once, in this order, from `exp(-E/T)` given all
+        others; and the energies E `(B,)` of `units (B, U)`, the states before. The temperature is a number or
+        `(B, 1)`."""
+
+
 @ability("hidden")
 class Hidden(Protocol):
     """Hidden units h next to the visible ones x: `exp(-E(x))` is the sum or integral of `exp(-E(x, h))` over h.
@@ -213,6 +237,24 @@ class Hidden(Protocol):
 
     def draw_hidden(self, x: Tensor, rng: Generator) -> Tensor:
         """h `(B, hidden_units)` for chains that start at `x (B, *event)`: drawn given x, or near that."""
+
+
+@ability("harmonium")
+class Harmonium(Protocol):
+    """`E(v, h) = -b'v - c'h - v'Wh` on two layers of units of two values, each independent given the other."""
+
+    #: The two values of a hidden unit, the lower one first.
+    hidden_values: tuple[float, float]
+    hidden_units: int
+
+    def hidden_field(self, v: Tensor) -> Tensor:
+        """`v'W + c`, `(B, H)`, of flat visible states."""
+
+    def visible_field(self, h: Tensor) -> Tensor:
+        """`W h + b`, `(B, D)`."""
+
+    def visible_energy(self, v: Tensor) -> Tensor:
+        """`-b'v`, `(B,)`."""
 
 
 @ability("patterns")

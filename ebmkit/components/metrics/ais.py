@@ -9,6 +9,7 @@ from annotated_types import Ge
 
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.hmc import HMC
+from ebmkit.contracts.abilities import Harmonium, missing_members
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Metric, Model, Sampler
 from ebmkit.contracts.lazy import torch
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, Whitened
+    from ebmkit.components.metrics.nets.annealed_layers import AnnealedLayers
     from ebmkit.contracts.abilities import SampleExact
     from ebmkit.contracts.view import View
 
@@ -36,7 +38,7 @@ APART, ERRORS = 1.0, 4.0
 class Annealing(NamedTuple):
     """The path to a model, and the map from its states to those of the model, if there is one."""
 
-    path: AnnealedEnergy
+    path: AnnealedEnergy | AnnealedLayers
     frame: Whitened | None
 
     def into(self, x: Tensor) -> Tensor:
@@ -67,7 +69,8 @@ class AIS(Metric):
     discrete ones. Without either it is N(0, I), or uniform. On real states the sampler moves coordinates in which the
     base is N(0, I): its step sizes and scales are in standard deviations. A pilot run of a few chains, which are then
     discarded, spaces the temperatures and tunes `step_size` where the sampler has a target acceptance. The bias of a
-    sampler without Metropolis correction, such as `langevin`, is part of the result.
+    sampler without Metropolis correction, such as `langevin`, is part of the result. Without `sampler` the layers of an
+    `rbm` are drawn in turn, with hidden units summed out of the weights at every beta.
 
     Results:
         ais_log_z: log Z by the forward chains.
@@ -155,6 +158,7 @@ class AIS(Metric):
     def annealing(self, view: View) -> Annealing:
         """The path from a base that is fitted to the data, or to samples."""
         from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, AnnealedUnits, Whitened
+        from ebmkit.components.metrics.nets.annealed_layers import AnnealedLayers
         from ebmkit.components.metrics.nets.bases import BernoulliBase, GaussianBase, fit_gaussian, fit_logits
 
         like, points = torch.empty(0, device=view.device, dtype=view.dtype), self._points(view)
@@ -162,7 +166,9 @@ class AIS(Metric):
         if space != "real":
             values = VALUES[space]
             logits = torch.zeros(d, device="cpu") if points is None else fit_logits(points, values)
-            return Annealing(AnnealedUnits(BernoulliBase(view.event, values, logits.to(like)), view.module), None)
+            base = BernoulliBase(view.event, values, logits.to(like))
+            by_layers = self.sampler is None and not missing_members(view.module, Harmonium)
+            return Annealing((AnnealedLayers if by_layers else AnnealedUnits)(base, view.module), None)
         zero, one = (torch.full((d,), value, device="cpu", dtype=torch.float64) for value in (0.0, 1.0))
         mean, factor = (zero, one) if points is None else fit_gaussian(points)
         frame = Whitened(view.module, mean, factor, like)

@@ -56,7 +56,7 @@ class GaussianRBM(Model):
     Example: model: {use: gaussian_rbm, weights: [[2, -1], [0, 1.5]], visible_biases: [-1, 0.5], std: 0.5}
     """
 
-    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "blocks", "hidden"})
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "blocks", "hidden", "sweeps"})
     learning_rate: ClassVar[float] = 1e-2
 
     hidden: Count | None = None

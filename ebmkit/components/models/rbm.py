@@ -53,7 +53,9 @@ class RBM(Model):
     """
 
     space: ClassVar[Space] = "binary"
-    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "conditionals", "blocks", "hidden"})
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"energy", "gradient", "conditionals", "blocks", "hidden", "sweeps", "harmonium"}
+    )
     learning_rate: ClassVar[float] = 1e-2
 
     hidden: Count | None = None

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from ebmkit.testing.law import Law
-from ebmkit.testing.laws.model.blocks import draws_units_given_all_others, sums_over_its_hidden_units
+from ebmkit.testing.laws.model.blocks import (
+    draws_units_given_all_others,
+    sums_over_its_hidden_units,
+    sweeps_over_its_blocks,
+)
 from ebmkit.testing.laws.model.energy import (
     gives_one_number_a_state,
     has_the_gradient_by_hand,
@@ -43,6 +47,7 @@ LAWS: tuple[Law, ...] = (
     knows_the_values_of_its_units,
     has_the_conditionals_of_its_energy,
     draws_units_given_all_others,
+    sweeps_over_its_blocks,
     sums_over_its_hidden_units,
     has_the_normaliser_of_quadrature,
     draws_from_its_density,
