@@ -25,12 +25,15 @@ EVEN = 0.25
 
 
 class Path(Protocol):
-    """A module whose energy is `(1 - beta) E_base + beta E`."""
+    """A module whose energy leads from that of a base at beta 0 to that of a model at beta 1."""
 
     beta: Tensor | float
 
     def tilt(self, x: Tensor, *, gradient: bool = False) -> Tensor:
-        """`E_base - E`, `(B,)`."""
+        """Minus the derivative of the energy in beta, `E_base - E`, `(B,)`."""
+
+    def increment(self, x: Tensor, before: Tensor, now: Tensor, *, gradient: bool = False) -> Tensor:
+        """The log weight of states between two values of beta, `E_before - E_now`, `(B,)`."""
 
 
 class Ladder(NamedTuple):
@@ -55,6 +58,10 @@ class Transitions:
     def tilt(self, x: Tensor) -> Tensor:
         """`E_base - E`; with the gradient if the sampler will need it, at the cost of one evaluation for both."""
         return self.path.tilt(x, gradient=self.gradient)
+
+    def increment(self, x: Tensor, before: Tensor, now: Tensor) -> Tensor:
+        """The log weight of states between two values of beta."""
+        return self.path.increment(x, before, now, gradient=self.gradient)
 
     def move(self, x: Tensor, beta: Tensor, step_size: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """The states after the steps of the sampler at this beta, and the acceptance `(B,)` of the last step.
@@ -89,7 +96,7 @@ def anneal(transitions: Transitions, ladder: Ladder, x: Tensor, *, reverse: bool
     order = range(len(ladder.betas))
     stops = list(reversed(order) if reverse else order)
     for before, now in pairwise(stops):
-        increments.append((ladder.betas[now] - ladder.betas[before]) * transitions.tilt(x))
+        increments.append(transitions.increment(x, ladder.betas[before], ladder.betas[now]))
         if now != stops[-1]:
             step_size = None if ladder.step_sizes is None else ladder.step_sizes[now]
             x, _ = transitions.move(x, ladder.betas[now], step_size)

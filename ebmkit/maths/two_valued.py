@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ebmkit.contracts.lazy import torch
+from ebmkit.maths.coins import coins
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -13,10 +14,8 @@ if TYPE_CHECKING:
 def draw_values(log_odds: Tensor, values: tuple[float, float], rng: Generator) -> Tensor:
     """Draws of units with these log odds of the higher value."""
     low, high = values
-    p = torch.sigmoid(log_odds)
-    is_high = (torch.empty_like(p).uniform_(generator=rng) < p).to(p.dtype)
-    is_high = torch.where(p.isnan(), p, is_high)  # a comparison would hide it
-    return low + (high - low) * is_high
+    is_high = coins(torch.sigmoid(log_odds), rng)
+    return is_high if values == (0, 1) else low + (high - low) * is_high
 
 
 def log_sum(field: Tensor, values: tuple[float, float]) -> Tensor:

@@ -16,6 +16,7 @@ its replicas, or where its state is more than x, go from one state at a time:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -104,6 +105,17 @@ class Dice(TorchFunctionMode):
         self.normal = normal
         self.probability = torch.ones(chains, dtype=torch.float64)
 
+    def __enter__(self) -> Dice:
+        # The module that is imported now: a planted bug may have replaced it. `tests/maths/test_coins.py` proves it.
+        self.coins = sys.modules["ebmkit.maths.coins"].Uniform
+        self.unscripted = self.coins.draw
+        self.coins.draw = lambda uniform, rng: Uniform(self, uniform._numbers)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.coins.draw = self.unscripted
+        super().__exit__(*error)
+
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         match getattr(function, "__name__", ""):
@@ -167,6 +179,9 @@ class Uniform:
         return below
 
     __le__ = __lt__
+
+    def lt_(self, threshold: Tensor) -> Tensor:
+        return (self < threshold).to(self.like.dtype)
 
     def __ge__(self, threshold: Tensor | float) -> Tensor:
         return ~(self < threshold)

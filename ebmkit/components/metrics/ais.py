@@ -9,6 +9,8 @@ from annotated_types import Ge
 
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.components.samplers.hmc import HMC
+from ebmkit.contracts.abilities import Harmonium
+from ebmkit.contracts.ability import missing_members
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Metric, Model, Sampler, Space
 from ebmkit.contracts.lazy import torch
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from ebmkit.components.metrics.nets.annealed import AnnealedEnergy, Whitened
+    from ebmkit.components.metrics.nets.annealed_layers import AnnealedLayers
     from ebmkit.components.metrics.nets.bases import BernoulliBase, CategoricalBase
     from ebmkit.components.metrics.nets.joint_units import JointUnits
     from ebmkit.contracts.abilities import Posterior, SampleExact
@@ -39,7 +42,7 @@ SWEEPS = 100
 class Annealing(NamedTuple):
     """The path to a model, and the map from its states to those of the model, if there is one."""
 
-    path: AnnealedEnergy
+    path: AnnealedEnergy | AnnealedLayers
     frame: Whitened | None = None
     joint: JointUnits | None = None
 
@@ -78,7 +81,8 @@ class AIS(Metric):
     discrete ones. Without either it is N(0, I), or uniform. On real states the sampler moves coordinates in which the
     base is N(0, I): its step sizes and scales are in standard deviations. A pilot run of a few chains, which are then
     discarded, spaces the temperatures and tunes `step_size` where the sampler has a target acceptance. The bias of a
-    sampler without Metropolis correction, such as `langevin`, is part of the result.
+    sampler without Metropolis correction, such as `langevin`, is part of the result. Without `sampler` the layers of an
+    `rbm` are drawn in turn, with hidden units summed out of the weights at every beta.
 
     Results:
         ais_log_z: log Z by the forward chains.
@@ -178,7 +182,7 @@ class AIS(Metric):
 
         like, points = torch.empty(0, device=view.device, dtype=view.dtype), self._points(view)
         if values := view.spec.model.traits().unit_values:
-            return _annealing_of_units(view, values, points, like)
+            return _annealing_of_units(view, values, points, like, by_gibbs=self.sampler is None)
         d = prod(view.event)
         zero, one = (torch.full((d,), value, device="cpu", dtype=torch.float64) for value in (0.0, 1.0))
         mean, factor = (zero, one) if points is None else fit_gaussian(points)
@@ -202,14 +206,20 @@ class AIS(Metric):
         return view.samples(n) if view.can_sample else None
 
 
-def _annealing_of_units(view: View, values: tuple[float, ...], points: Tensor | None, like: Tensor) -> Annealing:
+def _annealing_of_units(
+    view: View, values: tuple[float, ...], points: Tensor | None, like: Tensor, *, by_gibbs: bool
+) -> Annealing:
     """The path on visible units, or on these and hidden ones that cannot be summed out."""
     from ebmkit.components.metrics.nets.annealed import AnnealedUnits
+    from ebmkit.components.metrics.nets.annealed_layers import AnnealedLayers
+    from ebmkit.components.metrics.nets.bases import BernoulliBase
     from ebmkit.components.metrics.nets.joint_units import JointUnits
 
     categorical = view.spec.model.traits().space == "categorical"
     if _is_tractable(view.spec.model):
         base = _base_of_units(view.event, values, points, like, categorical=categorical)
+        if by_gibbs and isinstance(base, BernoulliBase) and not missing_members(view.module, Harmonium):
+            return Annealing(AnnealedLayers(base, view.module))
         return Annealing(AnnealedUnits(base, view.module))
     joint = JointUnits(view.module)
     example = like.new_zeros(1, *view.event)

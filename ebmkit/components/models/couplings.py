@@ -40,3 +40,8 @@ def unit_traits(traits: ModelTraits, space: Values, units: int | None) -> ModelT
     enumerable = units is not None and units <= ENUMERABLE
     offers = traits.offers | {"blocks"} | ({"sample_exact", "log_z", "ground_state"} if enumerable else set())
     return traits._replace(space=space, offers=offers)
+
+
+def two_coloured(shape: tuple[int, ...], periodic: bool) -> bool:
+    """Whether a lattice is a checkerboard: a ring of odd length needs a third colour."""
+    return not periodic or all(length == 1 or length % 2 == 0 for length in shape)

@@ -10,6 +10,7 @@ from annotated_types import Gt, MinLen
 from ebmkit.components.models.couplings import Values
 from ebmkit.components.models.layers import (
     LARGEST_LAYER,
+    LAYER_OFFERS,
     Count,
     Numbers,
     Rows,
@@ -60,9 +61,7 @@ class GaussianRBM(Model):
     Example: model: {use: gaussian_rbm, weights: [[2, -1], [0, 1.5]], visible_biases: [-1, 0.5], std: 0.5}
     """
 
-    offers: ClassVar[frozenset[str]] = frozenset(
-        {"energy", "gradient", "blocks", "hidden", "posterior", "activations", "receptive_fields", "reconstruct"}
-    )
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", *LAYER_OFFERS})
     learning_rate: ClassVar[float] = 1e-2
 
     hidden: Count | None = None

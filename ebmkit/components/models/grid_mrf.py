@@ -51,7 +51,7 @@ class GridMRF(Model):
 
     space: ClassVar[Space] = "binary"
     offers: ClassVar[frozenset[str]] = frozenset(
-        {"energy", "gradient", "conditionals", "patterns", "ground_state", "true_image"}
+        {"energy", "gradient", "conditionals", "patterns", "ground_state", "true_image", "sweeps"}
     )
 
     image: Image = ("110", "110", "000")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
 
-from ebmkit.components.models.couplings import Couplings, Values, check_couplings, unit_traits
+from ebmkit.components.models.couplings import Couplings, Values, check_couplings, two_coloured, unit_traits
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Event, Model, Space
 from ebmkit.contracts.lazy import torch
@@ -58,7 +58,9 @@ class Ising(Model):
             raise ValueError(f"'field' has {len(self.field)} numbers, but there are {units} units")
 
     def traits(self) -> ModelTraits:
-        return unit_traits(super().traits(), self.values, prod(self.shape))
+        traits = unit_traits(super().traits(), self.values, prod(self.shape))
+        swept = not isinstance(self.coupling, tuple) and two_coloured(self.shape, self.periodic)
+        return traits._replace(offers=traits.offers | {"sweeps"}) if swept else traits
 
     def event(self) -> Event:
         return self.shape
@@ -69,10 +71,12 @@ class Ising(Model):
     def build(self, event: Event) -> Pairwise:
         from ebmkit.components.models.nets.boltzmann import BoltzmannEnergy
         from ebmkit.components.models.nets.ising import LatticeEnergy
+        from ebmkit.components.models.nets.swept_lattice import SweptLattice
         from ebmkit.maths.enumeration import VALUES
 
         field = torch.tensor(self.field, dtype=torch.float64).expand(prod(event)).clone()
         if not isinstance(self.coupling, tuple):
-            return LatticeEnergy(event, self.coupling, field, self.periodic, VALUES[self.values])
+            lattice = SweptLattice if two_coloured(self.shape, self.periodic) else LatticeEnergy
+            return lattice(event, self.coupling, field, self.periodic, VALUES[self.values])
         matrix = torch.tensor(self.coupling, dtype=torch.float64)
         return BoltzmannEnergy(event, VALUES[self.values], matrix, field).requires_grad_(False)

@@ -19,6 +19,8 @@ Numbers: TypeAlias = Annotated[tuple[float, ...], MinLen(1)]
 Count: TypeAlias = Annotated[int, Ge(1)]
 Shape: TypeAlias = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
 
+#: What two layers without connections inside of them offer.
+LAYER_OFFERS = frozenset({"blocks", "sweeps", "hidden", "posterior", "activations", "receptive_fields", "reconstruct"})
 #: Hidden units of a model whose spec gives neither their number nor weights.
 HIDDEN = 64
 #: Maximum number of units of the smaller layer whose states are enumerated: about a million states.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ebmkit.components.models.couplings import Values
 from ebmkit.components.models.layers import (
     LARGEST_LAYER,
+    LAYER_OFFERS,
     Count,
     Numbers,
     Rows,
@@ -53,19 +54,7 @@ class RBM(Model):
     """
 
     space: ClassVar[Space] = "binary"
-    offers: ClassVar[frozenset[str]] = frozenset(
-        {
-            "energy",
-            "gradient",
-            "conditionals",
-            "blocks",
-            "hidden",
-            "posterior",
-            "activations",
-            "receptive_fields",
-            "reconstruct",
-        }
-    )
+    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "conditionals", "harmonium", *LAYER_OFFERS})
     learning_rate: ClassVar[float] = 1e-2
 
     hidden: Count | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from annotated_types import Ge, Gt
 
-from ebmkit.contracts.abilities import Blocks
+from ebmkit.contracts.abilities import Blocks, Sweeps
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Sampler, Space, StepInfo
 from ebmkit.contracts.lazy import torch
@@ -64,6 +64,10 @@ class Gibbs(Sampler):
         return GibbsState(x)
 
     def step(self, energy: Energy, state: GibbsState, rng: Generator) -> tuple[GibbsState, StepInfo]:
+        if self.scan == "block" and (sweeping := _sweeps(energy)):
+            swept, height = sweeping.sweep(state.x.flatten(1), self.temperature, rng)
+            energy.evaluations += 1
+            return GibbsState(swept.view(state.x.shape)), StepInfo(energy=height)
         height = energy(state.x)
         model = energy.ask(Blocks)
         x = state.x.clone(memory_format=torch.contiguous_format)
@@ -80,3 +84,11 @@ class Gibbs(Sampler):
         if self.scan == "fixed":
             return torch.split(torch.arange(count, device=device), 1)
         return torch.split(torch.randint(count, (count,), generator=rng, device=device), 1)
+
+
+def _sweeps(energy: Energy) -> Sweeps | None:
+    """Sweeps in the layout of the model, if it offers them."""
+    try:
+        return energy.ask(Sweeps)
+    except TypeError:
+        return None

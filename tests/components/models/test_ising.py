@@ -10,8 +10,11 @@ from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.ising import Ising
 from ebmkit.components.models.nets import ising
+from ebmkit.components.models.nets.checkerboard import _places
 from ebmkit.components.samplers.gibbs import Gibbs
+from ebmkit.maths import enumeration
 from tests.components.oracles import generator
+from tests.statistics.transitions import every_state, number, rows, stationary_error, transition_matrix
 
 
 def bonds(shape, periodic):
@@ -175,7 +178,8 @@ def test_chains_on_a_large_lattice_have_onsagers_energy(coupling, ordered):
 
 def test_what_it_offers_follows_from_its_size():
     assert {"sample_exact", "log_z", "conditionals"} <= Ising(shape=(4, 4)).traits().offers
-    assert Ising(shape=(17,)).traits().offers == {"energy", "gradient", "conditionals", "blocks"}
+    assert Ising(shape=(17,)).traits().offers == {"energy", "gradient", "conditionals", "blocks", "sweeps"}
+    assert "sweeps" not in Ising(shape=(17,), periodic=True).traits().offers
     assert (Ising().traits().space, Ising(values="binary").traits().space) == ("spin", "binary")
     assert Ising(shape=(2, 3)).event() == (2, 3)
 
@@ -198,3 +202,85 @@ def test_what_it_offers_follows_from_its_size():
 def test_what_is_no_coupling_is_refused(parameters, says):
     with pytest.raises(ValueError, match=says):
         Ising(**parameters)
+
+
+# Sweeps on half lattices ----------------------------------------------------------------------------------------------
+
+
+def swept(shape, periodic, values):
+    field = tuple(torch.linspace(-1, 2, math.prod(shape)).tolist())
+    return Ising(shape=shape, coupling=0.7, field=field, periodic=periodic, values=values).build(shape)
+
+
+EVEN = [(2,), (10,), (1, 4, 4), (4, 6), (2, 4, 6), (2, 2)]
+SWEPT = [*((shape, False) for shape in [*SHAPES, (3, 3, 3)]), *((shape, True) for shape in EVEN)]
+
+
+@pytest.mark.parametrize("values", ["spin", "binary"])
+@pytest.mark.parametrize(("shape", "periodic"), SWEPT, ids=str)
+def test_half_lattices_have_the_field_and_the_energy_of_the_whole_one(shape, periodic, values):
+    module, (low, high) = swept(shape, periodic, values), enumeration.VALUES[values]
+    x = spins(6, shape).flatten(1)
+    x = x if values == "spin" else (x + 1) / 2
+    board, _ = module._board(x)
+    assert torch.equal(board.load(x), torch.zeros(6))
+    assert torch.equal(board.state(torch.zeros(6)), x)
+    odds = torch.zeros(6, *shape)
+    for colour in (0, 1):
+        found = board.fields[colour] + (high - low) ** 2 * 0.7 * board.around(colour)
+        for site, unit in _places(odds, found, colour):
+            site.copy_(unit)
+    torch.testing.assert_close(odds.flatten(1), (high - low) * module.local_field(x), rtol=0, atol=1e-12)
+    torch.testing.assert_close(module.sweep(x, 1.0, generator(0))[1], module(x.view(-1, *shape)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.7])
+@pytest.mark.parametrize("values", ["spin", "binary"])
+@pytest.mark.parametrize(
+    ("shape", "periodic"), [((1,), False), ((2, 2), False), ((4,), True), ((2, 3), False), ((3, 1), False)], ids=str
+)
+def test_a_sweep_is_the_product_of_exact_draws(shape, periodic, values, temperature):
+    module = swept(shape, periodic, values)
+    states = every_state(shape, enumeration.VALUES[values])
+    pi = (-module(states) / temperature).softmax(0)
+    sampler = Gibbs(temperature=temperature)
+    P = transition_matrix(sampler, module, states)
+    assert stationary_error(P, pi) < 1e-12
+    expected, flat = torch.eye(len(pi)), states.flatten(1)
+    for block in module.blocks():
+        others = flat.clone()
+        others[:, block] = 0
+        _, group = others.unique(dim=0, return_inverse=True)
+        same = (group.unsqueeze(0) == group.unsqueeze(1)) * pi
+        expected = expected @ (same / same.sum(1, keepdim=True))
+    torch.testing.assert_close(P, expected, rtol=0, atol=1e-12)
+
+    def heated(rng):  # with a temperature for each chain
+        with frozen(module) as energy:
+            hot = energy.at(torch.full((len(states),), temperature))
+            return number(Gibbs().step(hot, Gibbs().init(hot, states.clone(), rng), rng)[0].x, states)
+
+    torch.testing.assert_close(rows(heated, chains=len(states), states=len(states)), P, rtol=0, atol=1e-12)
+
+
+def test_half_lattices_of_a_chain_follow_states_that_were_changed():
+    """They are not read again from the states that they returned, but from any other and from changed ones."""
+    module = swept((4, 4), True, "spin")
+    x, hot = spins(5, (4, 4)).flatten(1), 1e9
+    with module.baked():
+        one, _ = module.sweep(x, hot, generator(1))
+        torch.testing.assert_close(module.sweep(one.view(5, 4, 4).flatten(1), hot, generator(2))[1], module(one))
+        two, _ = module.sweep(x, hot, generator(3))
+        two.neg_()
+        torch.testing.assert_close(module.sweep(two, hot, generator(4))[1], module(two))
+        torch.testing.assert_close(module.sweep(one, hot, generator(5))[1], module(one))
+
+
+def test_states_that_are_none_and_fields_that_are_no_numbers_are_not_hidden():
+    x = spins(3, (4, 4)).flatten(1)
+    x[1, 5] = 0.3
+    after, energy = swept((4, 4), True, "spin").sweep(x, 1.0, generator(1))
+    assert after.isnan().all(1).tolist() == energy.isnan().tolist() == [False, True, False]
+    module = swept((4, 4), True, "spin")
+    module.field[3] = math.nan
+    assert bool(module.sweep(spins(3, (4, 4)).flatten(1), 1.0, generator(1))[0].isnan().all())

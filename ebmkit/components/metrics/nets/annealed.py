@@ -63,6 +63,10 @@ class AnnealedEnergy(nn.Module):
         parts = self.parts(x, gradient=gradient)
         return parts.base - parts.model
 
+    def increment(self, x: Tensor, before: Tensor, now: Tensor, *, gradient: bool = False) -> Tensor:
+        """The log weight `E_before - E_now` of states, `(B,)`."""
+        return (now - before) * self.tilt(x, gradient=gradient)
+
     def forward(self, x: Tensor) -> Tensor:
         parts = self.parts(x)
         return (1 - self.beta) * parts.base + self.beta * parts.model

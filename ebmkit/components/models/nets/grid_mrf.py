@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ebmkit.components.models.nets.ising import LatticeEnergy, lattice
+from ebmkit.components.models.nets.ising import lattice
+from ebmkit.components.models.nets.swept_lattice import SweptLattice
 from ebmkit.maths.max_flow import minimum_cut
 
 
-class GridEnergy(LatticeEnergy):
+class GridEnergy(SweptLattice):
     """`E(y) = -J sum_<ij> s_i s_j - h sum_i s_i x_i` up to a constant, with `s = slope y + shift` in {-1, 1}."""
 
     patterns: Tensor

@@ -32,6 +32,10 @@ class RBMEnergy(Restricted):
     def visible_energy(self, v: Tensor) -> Tensor:
         return -(v @ self.visible_biases)
 
+    def visible_field(self, h: Tensor) -> Tensor:
+        """`W h + b`, `(B, D)`."""
+        return F.linear(h, self.weights, self.visible_biases)
+
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """`E` and `dE/dv = -b - W E[h | v]`."""
         v = x.flatten(1)

@@ -146,6 +146,15 @@ class Restricted(nn.Module):
         field = self.scaled(v) @ self.weights.index_select(1, at_h) + self.hidden_biases.index_select(0, at_h)
         return torch.where(is_hidden, self._draw_hidden(field, temperature, rng), seen)
 
+    def sweep(self, units: Tensor, temperature: Tensor | float, rng: Generator) -> tuple[Tensor, Tensor]:
+        """The visible layer given the hidden one, then the hidden one; and the energies of the states before, which
+        need one of the two products."""
+        v, h = self._layers(units)
+        field = F.linear(h, self.weights)
+        energy = self.visible_energy(v) - (self.scaled(v) * field).sum(1) - h @ self.hidden_biases
+        v = self.draw_visible(field, None, temperature, rng)
+        return torch.cat([v, self._draw_hidden(self.hidden_field(v), temperature, rng)], 1), energy
+
     # Sums over all states ------------------------------------------------------------------------------------------
 
     def log_z(self) -> Tensor:

@@ -7,6 +7,7 @@ from ebmkit.testing.laws.model.blocks import (
     bounds_its_energy_by_the_posterior,
     draws_units_given_all_others,
     sums_over_its_hidden_units,
+    sweeps_over_its_blocks,
 )
 from ebmkit.testing.laws.model.energy import (
     gives_one_number_a_state,
@@ -48,6 +49,7 @@ LAWS: tuple[Law, ...] = (
     knows_the_values_of_its_units,
     has_the_conditionals_of_its_energy,
     draws_units_given_all_others,
+    sweeps_over_its_blocks,
     sums_over_its_hidden_units,
     has_layers_of_hidden_units,
     reconstructs_states,

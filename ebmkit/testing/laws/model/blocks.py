@@ -60,6 +60,34 @@ def draws_units_given_all_others(model: Model, case: Case) -> None:
             require_same_law(before, after, f"a unit drawn again after its block at temperature {temperature:g}")
 
 
+def sweeps_over_its_blocks(model: Model, case: Case) -> None:
+    """A sweep has the distribution of its blocks drawn in turn, by the means of units and of products of neighbours at
+    a false-alarm rate of 1e-6; and it reports the energies of the states before."""
+    require_ability(model, "sweeps")
+    module, x = network_of(model, case), states_of(model, case)
+    units, energy = _joint(module, x)
+    with torch.no_grad(), no_global_randomness():
+        swept, before = module.sweep(units, 1.0, generator(5))
+        require(swept.shape == units.shape, f"states {tuple(units.shape)} are {tuple(swept.shape)} after a sweep")
+        off = float((before - energy(units)).abs().max())
+        require(off <= 1e-9 * (1 + float(before.abs().max())), f"energies before a sweep are off by {off:.3g}")
+        start = units[:1].expand(DRAWS, -1)
+        for temperature in TEMPERATURES:
+            one, _ = module.sweep(start, temperature, generator(6))
+            two, rng = start.clone(), generator(7)
+            for block in module.blocks():
+                two[:, block] = module.draw_units(two, block, temperature, rng)
+            moments = [torch.cat([y, y * y.roll(1, 1)], 1) for y in (one, two)]
+            require_alike(moments[0], moments[1], f"at temperature {temperature:g}")
+
+
+def require_alike(one: Tensor, two: Tensor, when: str) -> None:
+    """The means of the columns of two sets of draws agree, at a false-alarm rate of 1e-6."""
+    error = ((one.var(0) + two.var(0)) / len(one)).sqrt()
+    gap = (one.mean(0) - two.mean(0)).abs()
+    require(bool((gap <= 6.5 * error + 1e-9).all()), f"a sweep {when} is not its blocks drawn in turn: means differ")
+
+
 def sums_over_its_hidden_units(model: Model, case: Case) -> None:
     """exp(-E(x)) is the sum of exp(-E(x, h)) over all states of hidden units with two values."""
     require_ability(model, "hidden")
