@@ -111,19 +111,7 @@ class Hidden(Protocol):
         """h `(B, hidden_units)` for chains that start at `x (B, *event)`: drawn given x, or near that."""
 
 
-class HeatedJointConditionals:
-    """Conditionals of joint states under `exp(-E(x, h)/T)`."""
-
-    def __init__(self, cold: JointConditionals, temperature: Tensor) -> None:
-        self.cold = cold
-        self.temperature = temperature
-
-    def joint_log_odds(self, units: Tensor, sites: Tensor) -> Tensor:
-        """`(B, K)`."""
-        return self.cold.joint_log_odds(units, sites) / self.temperature.unsqueeze(1)
-
-
-@ability("joint_conditionals", heated=HeatedJointConditionals, joint=True)
+@ability("joint_conditionals", joint=True)
 class JointConditionals(Protocol):
     """Visible and hidden units with two values, each of which has a known distribution given all others.
 

@@ -86,7 +86,7 @@ def test_energies_in_blocks_are_those_at_once(monkeypatch):
         module, x = built((2,), hidden, "spin"), states(2, "spin")
         whole = [module(x), module.log_z()]
         slopes = torch.autograd.grad(whole[0].sum() + whole[1], list(module.parameters()))
-        monkeypatch.setattr("ebmkit.components.models.nets.dbm.BLOCK", 20)
+        monkeypatch.setattr("ebmkit.components.models.nets.rowwise.BLOCK", 20)
         parts = [module(x), module.log_z()]
         torch.testing.assert_close(parts, whole, rtol=0, atol=1e-12)
         again = torch.autograd.grad(parts[0].sum() + parts[1], list(module.parameters()))

@@ -111,7 +111,7 @@ def test_a_prior_of_two_values_makes_a_mixture(event, hidden, values):
 def test_energies_in_blocks_are_those_at_once(monkeypatch):
     module, x = built(Latent(**parameters((2,), 3), prior=prior(3, "spin")), (2,)), points((2,))
     whole = module(x)
-    monkeypatch.setattr("ebmkit.components.models.nets.discrete_latent.BLOCK", 16)
+    monkeypatch.setattr("ebmkit.components.models.nets.rowwise.BLOCK", 16)
     torch.testing.assert_close(module(x), whole, rtol=0, atol=1e-12)
     assert_same_gradients(module, module(x).sum(), whole.sum())
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812, the usual name
-from torch.utils.checkpoint import checkpoint
 
 from ebmkit.components.models.nets.layered import Layered
+from ebmkit.components.models.nets.rowwise import rowwise
 from ebmkit.components.models.nets.tied_rbm import TiedRBMEnergy
 from ebmkit.maths import enumeration
 from ebmkit.maths.two_valued import draw_values, log_sum
 
 #: Passes of mean field for the bound, which is computed less often than a gradient.
 BOUND_PASSES = 100
-#: Numbers in a block of enumerated states and what they are multiplied by.
-BLOCK = 1 << 22
 
 
 class DBMEnergy(nn.Module):
@@ -159,7 +157,7 @@ class DBMEnergy(nn.Module):
         if 1 in layers:
             # x multiplies h_1 only, which is enumerated.
             log_mass = linear + machine.summed(machine.every_second(2), layers)
-            log_sums = _blockwise(lambda some: (some @ layers[1].T + log_mass).logsumexp(1), input_of_h1, len(rows))
+            log_sums = rowwise(lambda some: (some @ layers[1].T + log_mass).logsumexp(1), input_of_h1, len(rows))
         else:
             # h_1 is summed out, for every x and every state of the layers that are enumerated.
             log_mass = linear + machine.summed(machine.every_second(3), layers)
@@ -169,7 +167,7 @@ class DBMEnergy(nn.Module):
                 sums = log_sum(some.unsqueeze(1) + above, self.unit_values).sum(2)
                 return (sums + log_mass).logsumexp(1)
 
-            log_sums = _blockwise(of, input_of_h1, above.numel())
+            log_sums = rowwise(of, input_of_h1, above.numel())
         return -(v @ machine.biases[0]) - log_sums
 
     def log_z(self) -> Tensor:
@@ -199,12 +197,4 @@ class DBMEnergy(nn.Module):
             return machine.linear(layers) + machine.summed(machine.every_second(1 - parity), layers)
 
         rows = torch.arange(2 ** len(self.blocks()[parity]), device=self.even.device)
-        return _blockwise(of, rows, len(self.even) + len(self.odd))
-
-
-def _blockwise(of: Callable[[Tensor], Tensor], rows: Tensor, width: int) -> Tensor:
-    """`of` blocks of rows, whose intermediate results, `width` numbers a row, are not kept for the gradient."""
-    blocks = torch.split(rows, max(1, BLOCK // width))
-    if len(blocks) == 1 or not torch.is_grad_enabled():
-        return torch.cat([of(block) for block in blocks])
-    return torch.cat([checkpoint(of, block, use_reentrant=False) for block in blocks])
+        return rowwise(of, rows, len(self.even) + len(self.odd))

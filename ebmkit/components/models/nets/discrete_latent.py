@@ -6,9 +6,9 @@ from typing import Protocol, cast
 
 import torch
 from torch import Generator, Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from ebmkit.components.models.nets.latent import LatentEnergy
+from ebmkit.components.models.nets.rowwise import rowwise
 from ebmkit.contracts.abilities import Conditionals, LogZ, SampleExact
 from ebmkit.maths import enumeration
 from ebmkit.maths.two_valued import draw_values
@@ -17,8 +17,6 @@ from ebmkit.maths.two_valued import draw_values
 ENUMERATED = 12
 #: Maximum number of latent units over whose states an energy or log Z is summed.
 SUMMED = 20
-#: Numbers in a block of log masses.
-BLOCK = 1 << 22
 
 
 class Prior(Conditionals, SampleExact, LogZ, Protocol):
@@ -105,16 +103,13 @@ class DiscreteLatentEnergy(LatentEnergy):
     # Sums over all states --------------------------------------------------------------------------------------------
 
     def forward(self, x: Tensor) -> Tensor:
-        """`-log sum_z exp(-E(x, z))`, by enumeration, in blocks that are not kept for the gradient."""
+        """`-log sum_z exp(-E(x, z))`, by enumeration."""
         v = x.flatten(1)
 
         def of(rows: Tensor) -> Tensor:
             return self._log_masses(rows, self._states()).logsumexp(1)
 
-        blocks = torch.split(v, max(1, BLOCK >> self.hidden_units))
-        if len(blocks) == 1 or not torch.is_grad_enabled():
-            return -torch.cat([of(block) for block in blocks])
-        return -torch.cat([checkpoint(of, block, use_reentrant=False) for block in blocks])
+        return -rowwise(of, v, 2**self.hidden_units)
 
     def _states(self) -> Tensor:
         """All states of z, `(2^H, H)`."""

@@ -6,6 +6,7 @@ from ebmkit.testing.law import Law
 from ebmkit.testing.laws.model.blocks import (
     bounds_its_energy_by_the_posterior,
     draws_units_given_all_others,
+    has_the_joint_conditionals_of_its_energy,
     sums_over_its_hidden_units,
     sweeps_over_its_blocks,
 )
@@ -49,6 +50,7 @@ LAWS: tuple[Law, ...] = (
     knows_the_values_of_its_units,
     has_the_conditionals_of_its_energy,
     draws_units_given_all_others,
+    has_the_joint_conditionals_of_its_energy,
     sweeps_over_its_blocks,
     sums_over_its_hidden_units,
     has_layers_of_hidden_units,

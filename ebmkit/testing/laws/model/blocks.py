@@ -15,7 +15,7 @@ from ebmkit.contracts.kinds import Model
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable, require
 from ebmkit.testing.laws.model.setting import network_of, require_ability, states_of
-from ebmkit.testing.oracles import DRAWS, generator, require_means, require_same_law
+from ebmkit.testing.oracles import DRAWS, VALUES, generator, require_means, require_same_law
 from ebmkit.testing.untouched import no_global_randomness
 
 #: Temperatures at which units are drawn.
@@ -86,6 +86,22 @@ def require_alike(one: Tensor, two: Tensor, when: str) -> None:
     error = ((one.var(0) + two.var(0)) / len(one)).sqrt()
     gap = (one.mean(0) - two.mean(0)).abs()
     require(bool((gap <= 6.5 * error + 1e-9).all()), f"a sweep {when} is not its blocks drawn in turn: means differ")
+
+
+def has_the_joint_conditionals_of_its_energy(model: Model, case: Case) -> None:
+    """joint_log_odds is the decrease of the energy of visible and hidden units when one of them is raised."""
+    require_ability(model, "joint_conditionals")
+    module, x = network_of(model, case), states_of(model, case)
+    units, energy = _joint(module, x)
+    sites = torch.arange(units.shape[1]).flip(0)[:: max(1, units.shape[1] // SUMMED)]
+    low, high = VALUES[model.traits().space]
+    with torch.no_grad():
+        claimed = module.joint_log_odds(units, sites)
+        require(claimed.shape == (len(x), len(sites)), f"odds of {len(sites)} units have shape {tuple(claimed.shape)}")
+        for k, site in enumerate(sites):
+            at_low, at_high = (units.index_fill(1, site, value) for value in (low, high))
+            off = float((claimed[:, k] - (energy(at_low) - energy(at_high))).abs().max())
+            require(off <= 1e-9 * (1 + float(claimed.abs().max())), f"odds differ by {off:.3g} from the energies")
 
 
 def sums_over_its_hidden_units(model: Model, case: Case) -> None:
