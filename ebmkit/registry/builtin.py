@@ -28,10 +28,10 @@ COMPONENTS = {
     ),
     "model": (
         "models",
-        "banana boltzmann categorical_boltzmann classifier conv conv_classifier dbm dbn double_well exponential_family "
-        "funnel gaussian gaussian_mixture gaussian_rbm grid_mrf hopfield ising latent mixture mixture_1d mlp "
-        "mlp_potential mlp_score noised_mixture potts rbm ring "
-        "sum tempered unet_potential unet_score",
+        "banana boltzmann categorical_boltzmann categorical_rbm classifier conv conv_classifier dbm dbn double_well "
+        "exponential_family funnel gaussian gaussian_mixture gaussian_rbm grid_mrf hopfield ising latent mixture "
+        "mixture_1d mlp mlp_potential mlp_score noised_mixture potts rbm ring sum tempered unet_potential "
+        "unet_score",
     ),
     "objective": (
         "objectives",

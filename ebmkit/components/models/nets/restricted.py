@@ -39,17 +39,20 @@ class Restricted(nn.Module):
         weights: Tensor | None,
         visible_biases: Tensor | None,
         hidden_biases: Tensor | None,
+        numbers_per_unit: int = 1,
     ) -> None:
+        """`numbers_per_unit` is the number of rows of the weights, and of biases, for each visible unit."""
         super().__init__()
         self.event = event
         self.hidden_values = hidden_values
         self.hidden_units = hidden_units
         units, dtype = prod(event), torch.get_default_dtype()
+        rows = units * numbers_per_unit
         if weights is None:
-            weights = torch.empty(units, hidden_units, dtype=dtype).normal_(0, SMALL)
+            weights = torch.empty(rows, hidden_units, dtype=dtype).normal_(0, SMALL)
         self.weights = nn.Parameter(weights.to(dtype))
         self.visible_biases = nn.Parameter(
-            torch.zeros(units, dtype=dtype) if visible_biases is None else visible_biases.to(dtype)
+            torch.zeros(rows, dtype=dtype) if visible_biases is None else visible_biases.to(dtype)
         )
         self.hidden_biases = nn.Parameter(
             torch.zeros(hidden_units, dtype=dtype) if hidden_biases is None else hidden_biases.to(dtype)
@@ -77,6 +80,10 @@ class Restricted(nn.Module):
     @abstractmethod
     def log_sum_visible(self, field: Tensor) -> Tensor:
         """`log sum_v exp(-E(v) + field'u(v))`, or the integral, for inputs `(B, D)`."""
+
+    def rows_of(self, sites: Tensor) -> Tensor:
+        """The rows of the weights that belong to visible units `sites`, unit by unit."""
+        return sites
 
     def hidden_field(self, v: Tensor) -> Tensor:
         """`W'u(v) + c`, `(B, H)`, of flat visible states."""
@@ -142,7 +149,7 @@ class Restricted(nn.Module):
         # Which layer it is stays on the device: both are drawn, and one is taken.
         is_hidden, count = sites >= len(self.visible), len(self.visible)
         at_v, at_h = sites.clamp(max=count - 1), (sites - count).clamp(min=0)
-        seen = self.draw_visible(F.linear(h, self.weights.index_select(0, at_v)), at_v, temperature, rng)
+        seen = self.draw_visible(F.linear(h, self.weights.index_select(0, self.rows_of(at_v))), at_v, temperature, rng)
         field = self.scaled(v) @ self.weights.index_select(1, at_h) + self.hidden_biases.index_select(0, at_h)
         return torch.where(is_hidden, self._draw_hidden(field, temperature, rng), seen)
 
