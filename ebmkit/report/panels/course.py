@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.panel import Panel
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from ebmkit.engine.run_view import RunView
 
 #: Numbers of chains and of moments after the start; more chains give the mean distance from the start.
-IMAGES, FLAT, MOMENTS, CHAINS = 6, 3, 10, 64
+IMAGES, FLAT, MOMENTS, CHAINS = 6, 3, 10, 16
+#: Maximum number of draws of single units in all chains: some seconds.
+WORK = 1 << 27
 
 
 def panels(view: RunView) -> list[Panel]:
@@ -25,6 +28,8 @@ def panels(view: RunView) -> list[Panel]:
     if not view.can_sample or sampler is None or sampler.traits().from_noise:
         return []
     if not offers & {"blocks", "ancestral"} or not (image_shape(view.event) or len(view.event) == 1):
+        return []
+    if view.plan.spec.chains is None and _count(view) < IMAGES:
         return []
     return [Panel("course", "Samples along the chain", draw_course, wide=True, detail=True)]
 
@@ -61,12 +66,19 @@ def draw_course(axes: Any, view: RunView) -> str:
     return f"After {', '.join(labels[:-1])} and {labels[-1]} steps. {_distances(view, steps, states)}"
 
 
+def _count(view: RunView) -> int:
+    """The number of new chains that can be afforded."""
+    sampler = view.plan.chain_sampler
+    assert sampler is not None
+    return min(CHAINS, WORK // (sampler.steps * prod(view.event)))
+
+
 def _course(view: RunView) -> list[tuple[int, Tensor]]:
     """The draws of long chains, if the run has such, else new chains from their starts."""
     import torch
 
     if view.draws is None:
-        return view.course(CHAINS, MOMENTS, view.streams.generator("report/course"))
+        return view.course(_count(view), MOMENTS, view.streams.generator("report/course"))
     x = view.draws.x  # (chains, draws, *event)
     kept = torch.linspace(0, x.shape[1] - 1, min(MOMENTS, x.shape[1])).round().long().tolist()
     return [(draw, x[:, draw]) for draw in kept]

@@ -169,6 +169,12 @@ def test_courses_are_visible_states_of_one_chain(axes, model, sampler):
     assert course.draw_course(axes, view).startswith("After 0, 1")
 
 
+def test_chains_that_cost_too_much_are_not_run_for_the_report():
+    lattice = {"use": "ising", "shape": [256, 256]}
+    assert "course" in names(view_of(model=lattice, sampler={"use": "gibbs", "steps": 100}))
+    assert "course" not in names(view_of(model=lattice, sampler={"use": "gibbs", "steps": 10_000}))
+
+
 def test_moments_are_few_and_end_at_the_last_step():
     for steps in (1, 2, 9, 10, 500):
         for count in (1, 2, 10):
