@@ -54,7 +54,9 @@ class CategoricalRBM(Model):
     """
 
     space: ClassVar[Space] = "categorical"
-    offers: ClassVar[frozenset[str]] = frozenset({"energy", "gradient", "conditionals", "blocks", "hidden"})
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"energy", "gradient", "conditionals", "blocks", "sweeps", "hidden", "posterior", "activations"}
+    )
     learning_rate: ClassVar[float] = 1e-2
 
     categories: Categories = 3

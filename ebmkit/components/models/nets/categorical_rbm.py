@@ -74,6 +74,10 @@ class CategoricalRBMEnergy(Restricted):
         logits = (field + biases) / temperature
         return draw_categories(logits.view(len(logits), -1, self._categories), rng)
 
+    def visible_parameters(self, field: Tensor) -> Tensor:
+        """Log probabilities of all categories, unit by unit, up to a constant of each unit."""
+        return field + self.visible_biases
+
     def log_sum_visible(self, field: Tensor) -> Tensor:
-        by_unit = (field + self.visible_biases).view(len(field), -1, self._categories)
+        by_unit = self.visible_parameters(field).view(len(field), -1, self._categories)
         return by_unit.logsumexp(2).sum(1)

@@ -75,7 +75,8 @@ class Restricted(nn.Module):
 
     @abstractmethod
     def visible_parameters(self, field: Tensor) -> Tensor:
-        """Visible units given the inputs `W h` to them: log odds of the higher value, or the mean of real ones."""
+        """Visible units given the inputs `W h` to them: log odds of the higher value, or of all
+        categories, or the mean of real ones."""
 
     @abstractmethod
     def log_sum_visible(self, field: Tensor) -> Tensor:
