@@ -90,6 +90,9 @@ def _uses(node: Any) -> Iterator[Any]:
 LEVELS = {"model": "noised_mixture", "sampler": "annealed_langevin"}
 PARTNERS: dict[tuple[str, str], dict[str, Any]] = {
     ("metric", "sampling_error"): {"dimension": 1, "model": "noised_mixture", "sampler": "reverse_sde"},
+    ("data", "text"): {"model": "categorical_boltzmann"},
+    ("data", "categorical_csv"): {"model": "categorical_rbm"},
+    ("metric", "pseudo_likelihood"): {"model": "categorical_boltzmann"},
     ("schedule", "constant"): LEVELS,
     ("schedule", "linear"): LEVELS,
 }

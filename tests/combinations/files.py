@@ -31,12 +31,19 @@ def write_files(folder: Path, rng: random.Random) -> dict[str, dict[str, Any]]:
     flat = x.reshape(rows, -1)
     head = [",".join(f"c{k}" for k in range(flat.shape[1]))] if rng.random() < 0.5 else []
     (folder / "rows.csv").write_text("\n".join([*head, *(",".join(map(str, row)) for row in flat)]) + "\n")
+    (folder / "letters.txt").write_text("abc" * 3 + "".join(rng.choice("abc") for _ in range(rng.choice([30, 300]))))
+    words = [",".join(rng.choice(["red", "green", "blue"]) for _ in range(3)) for _ in range(max(rows, 3))]
+    (folder / "words.csv").write_text(
+        "\n".join(["a,b,c", "red,green,blue", "green,blue,red", "blue,red,green", *words])
+    )
     scaled = {"dequantize": levels if levels and rng.random() < 0.7 else None}
     array = rng.choice(["rows.npy", "rows.safetensors"])
     return {
         "npz": {"path": str(folder / "rows.npz"), "y": rng.choice(["y", None]), **scaled},
         "csv": {"path": str(folder / "rows.csv"), **scaled},
         "tensor_file": {"path": str(folder / array), **scaled},
+        "text": {"path": str(folder / "letters.txt"), "alphabet": None, "test_path": None},
+        "categorical_csv": {"path": str(folder / "words.csv"), "columns": None, "header": True, "test_path": None},
         "celeba": {"path": str(folder / "celeba.npy")},
         "cifar10": {"folder": str(folder / "cifar10")},
     }

@@ -47,6 +47,11 @@ DISCRETE: dict[str, Any] = {
     "objective": {**BASE["objective"], "sampler": {"use": "gibbs", "steps": 3}},
 }
 
+CATEGORICAL: dict[str, Any] = {
+    **DISCRETE,
+    "data": {"use": "from_model", "model": {"use": "potts", "shape": [3]}, "size": 200, "test_size": 100},
+}
+
 #: Where a component cannot do without others, or wants states of another kind.
 OTHERWISE: list[dict[str, Any]] = [
     {},
@@ -55,6 +60,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"data": "digits", "objective": BASE["objective"], "model": {"use": "conv", "layers": [{"channels": 4}]}},
     DISCRETE,
     {**DISCRETE, "model": "boltzmann"},
+    CATEGORICAL,
     {"objective": {"use": "noise_conditional_score_matching"}, "sampler": "annealed_langevin"},
     {"objective": {"use": "noise_conditional_score_matching"}, "data": "digits"},
     {"model": {"use": "mlp_score", "hidden": [8], "classes": 2}},

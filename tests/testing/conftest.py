@@ -18,6 +18,10 @@ def _folder_with_data(tmp_path_factory):
     np.savez(folder / "data.npz", x=points)
     np.savez(folder / "blobs.npz", points=points)
     np.savetxt(folder / "data.csv", points, delimiter=",")
+    for name in ("data.txt", "letters.txt"):
+        (folder / name).write_text("".join("abc d"[k] for k in rng.integers(5, size=300)))
+    words = [",".join(rng.choice(["a", "b", "c"], size=3)) for _ in range(60)]
+    (folder / "mushrooms.csv").write_text("\n".join(["cap,odour,ring", *words]))
     for name, table in (("flowers.csv", points), ("more_flowers.csv", -points)):
         rows = (f"{length},{width},{('setosa', 'virginica')[row % 2]}" for row, (length, width) in enumerate(table))
         (folder / name).write_text("\n".join(["petal_length,petal_width,species", *rows]))
