@@ -31,10 +31,17 @@ def trained():
             yield pytest.param(path, id=path.stem, marks=[] if path.stem in BRIEF else pytest.mark.long)
 
 
+def one_step(spec):
+    """What sets a single step, of every stage if there is a list of them."""
+    stages = ebmkit.load_spec(spec).spec.stages
+    is_list = "\ntrain:\n  - " in spec.read_text()
+    return [f"train.{stage}.steps=1" for stage in range(len(stages))] if is_list else ["train.steps=1"]
+
+
 @pytest.mark.parametrize("spec", [*trained()])
 def test_its_claim_is_unmet_after_one_step(spec, tmp_path):
     few = [] if ebmkit.load_spec(spec).spec.samples <= 1000 else ["samples=1000"]  # as much as a claim needs
-    plan = ebmkit.load_spec(spec, sets=["train.steps=1", "samples_every=null", *few])
+    plan = ebmkit.load_spec(spec, sets=[*one_step(spec), "samples_every=null", *few])
     record = ebmkit.run(plan, runs_dir=tmp_path, report=False)
     assert not record.failed
     assert record.unmet, f"the claim holds without learning: {record.results}"

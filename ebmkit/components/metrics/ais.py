@@ -74,8 +74,8 @@ class AIS(Metric):
 
     If the energy of visible units is not tractable, because hidden units cannot be summed out, chains move both, from a
     base of independent units to E(x, h). Then the likelihood is one of its lower bounds, with the posterior energy of
-    the model in place of E(x), and has a name of its own. Its log Z is too low on average, though, so that it is a
-    bound only up to the error of log Z; with ais_log_z_reverse in place of ais_log_z it is one.
+    the model in place of E(x), and has a name of its own. It is a bound up to the error of log Z, which is rather too
+    low; with ais_log_z_reverse in place of ais_log_z it is on the safe side if the samples of that one are exact.
 
     The base is fitted to the training data, without data to samples: a Gaussian on real states, independent units on
     discrete ones. Without either it is N(0, I), or uniform. On real states the sampler moves coordinates in which the
