@@ -18,6 +18,12 @@ def draw_values(log_odds: Tensor, values: tuple[float, float], rng: Generator) -
     return is_high if values == (0, 1) else low + (high - low) * is_high
 
 
+def log_odds(field: Tensor, values: tuple[float, float], temperature: Tensor | float) -> Tensor:
+    """The log odds of the higher value of units with probabilities proportional to `exp(field u / temperature)`."""
+    scale = (values[1] - values[0]) / temperature
+    return field if isinstance(scale, float) and scale == 1 else scale * field
+
+
 def log_sum(field: Tensor, values: tuple[float, float]) -> Tensor:
     """`log sum_u exp(field u)` over both values u of a unit."""
     low, high = values

@@ -63,13 +63,23 @@ BUGS = [
         ),
         (
             "hidden spins as if they were 0 and 1",
-            "draw_values((high - low) * field / temperature, self.hidden_values, rng)",
-            "draw_values(field / temperature, self.hidden_values, rng)",
+            "log_odds(field, self.hidden_values, temperature)",
+            "field / temperature",
         ),
         (
             "hidden units at temperature 1",
-            "draw_values((high - low) * field / temperature, self.hidden_values, rng)",
-            "draw_values((high - low) * field, self.hidden_values, rng)",
+            "log_odds(field, self.hidden_values, temperature)",
+            "log_odds(field, self.hidden_values, 1.0)",
+        ),
+        (
+            "sweeps of the layer before",
+            "torch.cat([v, self._draw_hidden(self.hidden_field(v), temperature, rng)], 1)",
+            "torch.cat([v, self._draw_hidden(self.hidden_field(self._layers(units)[0]), temperature, rng)], 1)",
+        ),
+        (
+            "energies before a sweep without hidden biases",
+            "self.visible_energy(v) - product - h @ self.hidden_biases",
+            "self.visible_energy(v) - product",
         ),
         ("a layer is never drawn", "return [self.visible, self.hidden]", "return [self.visible, self.visible]"),
         ("layers exchanged in a single draw", "sites >= len(self.visible)", "sites < len(self.visible)"),
@@ -102,13 +112,13 @@ BUGS = [
         ),
         (
             "visible units without their biases",
-            "(high - low) * (field + biases) / temperature",
-            "(high - low) * field / temperature",
+            "two_valued.log_odds(field + biases, self.unit_values, temperature)",
+            "two_valued.log_odds(field, self.unit_values, temperature)",
         ),
         (
             "visible units at temperature 1",
-            "(high - low) * (field + biases) / temperature",
-            "(high - low) * (field + biases)",
+            "two_valued.log_odds(field + biases, self.unit_values, temperature)",
+            "two_valued.log_odds(field + biases, self.unit_values, 1.0)",
         ),
         (
             "log Z of the hidden layer without biases",

@@ -237,7 +237,7 @@ def test_half_lattices_have_the_field_and_the_energy_of_the_whole_one(shape, per
 @pytest.mark.parametrize("temperature", [1.0, 1.7])
 @pytest.mark.parametrize("values", ["spin", "binary"])
 @pytest.mark.parametrize(
-    ("shape", "periodic"), [((1,), False), ((2, 2), False), ((4,), True), ((2, 3), False), ((3, 1), False)], ids=str
+    ("shape", "periodic"), [((1,), False), ((2, 2), False), ((4,), True), ((3,), False), ((3, 1), False)], ids=str
 )
 def test_a_sweep_is_the_product_of_exact_draws(shape, periodic, values, temperature):
     module = swept(shape, periodic, values)
@@ -272,7 +272,7 @@ def test_half_lattices_of_a_chain_follow_states_that_were_changed():
         torch.testing.assert_close(module.sweep(one.view(5, 4, 4).flatten(1), hot, generator(2))[1], module(one))
         two, _ = module.sweep(x, hot, generator(3))
         two.neg_()
-        torch.testing.assert_close(module.sweep(two, hot, generator(4))[1], module(two))
+        torch.testing.assert_close(module.sweep(two.view(5, 4, 4).flatten(1), hot, generator(4))[1], module(two))
         torch.testing.assert_close(module.sweep(one, hot, generator(5))[1], module(one))
 
 

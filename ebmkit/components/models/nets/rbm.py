@@ -7,7 +7,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F  # noqa: N812, the usual name
 
 from ebmkit.components.models.nets.restricted import Restricted
-from ebmkit.maths import enumeration
+from ebmkit.maths import enumeration, two_valued
 from ebmkit.maths.two_valued import draw_values, log_sum, mean
 
 
@@ -56,8 +56,7 @@ class RBMEnergy(Restricted):
 
     def draw_visible(self, field: Tensor, sites: Tensor | None, temperature: Tensor | float, rng: Generator) -> Tensor:
         biases = self.visible_biases if sites is None else self.visible_biases.index_select(0, sites)
-        low, high = self.unit_values
-        return draw_values((high - low) * (field + biases) / temperature, self.unit_values, rng)
+        return draw_values(two_valued.log_odds(field + biases, self.unit_values, temperature), self.unit_values, rng)
 
     def visible_parameters(self, field: Tensor) -> Tensor:
         """`(high - low) (W h + b)`."""

@@ -12,7 +12,7 @@ from torch.nn import functional as F  # noqa: N812, the usual name
 from torch.utils.checkpoint import checkpoint
 
 from ebmkit.maths import enumeration
-from ebmkit.maths.two_valued import draw_values, log_sum, mean
+from ebmkit.maths.two_valued import draw_values, log_odds, log_sum, mean
 
 #: Standard deviation of initial weights that the spec does not give.
 SMALL = 0.01
@@ -133,8 +133,7 @@ class Restricted(nn.Module):
         return self._draw_hidden(self.hidden_field(x.flatten(1)), 1.0, rng)
 
     def _draw_hidden(self, field: Tensor, temperature: Tensor | float, rng: Generator) -> Tensor:
-        low, high = self.hidden_values
-        return draw_values((high - low) * field / temperature, self.hidden_values, rng)
+        return draw_values(log_odds(field, self.hidden_values, temperature), self.hidden_values, rng)
 
     def blocks(self) -> list[Tensor]:
         """The visible layer, then the hidden one."""
@@ -159,7 +158,8 @@ class Restricted(nn.Module):
         need one of the two products."""
         v, h = self._layers(units)
         field = F.linear(h, self.weights)
-        energy = self.visible_energy(v) - (self.scaled(v) * field).sum(1) - h @ self.hidden_biases
+        product = (self.scaled(v) * field).sum(1)
+        energy = self.visible_energy(v) - product - h @ self.hidden_biases
         v = self.draw_visible(field, None, temperature, rng)
         return torch.cat([v, self._draw_hidden(self.hidden_field(v), temperature, rng)], 1), energy
 
