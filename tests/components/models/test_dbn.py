@@ -123,7 +123,9 @@ def test_a_part_sees_hidden_units_of_the_part_below():
 
 def test_what_is_offered_follows_from_the_sizes():
     def offers(*hidden, **more):
-        return DBN(hidden=hidden, **more).traits().offers - {"parts", "ancestral"}
+        return DBN(hidden=hidden, **more).traits().offers - always
+
+    always = {"parts", "ancestral", "activations", "receptive_fields", "reconstruct"}
 
     assert offers(12, 64) == {"energy", "gradient", "log_z", "sample_exact", "bound"}
     assert offers(13, 64) == {"sample_exact", "bound"}
