@@ -3,10 +3,13 @@
 from tests.planting import Planted, proof
 
 HERE = "components.metrics.test_ais"
+TWO = "components.metrics.test_ais_layers"
 PROOFS = [
     *(proof(HERE, "test_the_mean_weight_is_exact_over_all_paths", reverse, True) for reverse in (False, True)),
     proof(HERE, "test_the_mean_weight_is_exact_over_all_paths", False, False),
     proof(HERE, "test_the_mean_of_weights_in_closed_form"),
+    proof(TWO, "test_energies_are_sums_over_the_hidden_units_of_the_joint_path", (2,), 3, "spin", 0.4),
+    proof(TWO, "test_a_sweep_leaves_the_path_invariant", "spin", 0.4, 1.0),
     proof(HERE, "test_log_odds_of_the_path_are_its_energy_differences", "spin", 0.3),
     proof(HERE, "test_independent_units_are_normalised_and_sampled", (-1.0, 1.0)),
     proof(HERE, "test_whitened_models_have_the_same_normaliser_and_gradients", False),
@@ -22,8 +25,8 @@ BUGS = [
         "increments with the wrong sign",
         "ais",
         CHAIN,
-        "ladder.betas[now] - ladder.betas[before]",
-        "ladder.betas[before] - ladder.betas[now]",
+        "transitions.increment(x, ladder.betas[before], ladder.betas[now])",
+        "transitions.increment(x, ladder.betas[now], ladder.betas[before])",
     ),
     Planted(
         "moves at the beta before",
@@ -64,6 +67,21 @@ BUGS = [
         "(2 * log_weights).logsumexp(0) - 2 * total",
     ),
     Planted("the mean of the logarithms", "ais", WEIGHTS, "float(total) - log(n)", "float(log_weights.mean())"),
+]
+
+LAYERS = "components/metrics/nets/annealed_layers.py"
+
+BUGS += [
+    Planted("hidden coins not normalised", "ais", LAYERS, "energy + self._layers.hidden_units * log(2)", "energy"),
+    Planted("hidden units at beta 1", "ais", LAYERS, "span * inverse * field", "span * field"),
+    Planted(
+        "a base that stays",
+        "ais",
+        LAYERS,
+        "(1 - self.beta) / temperature * self.base.logits",
+        "self.base.logits / temperature",
+    ),
+    Planted("hidden units summed out at beta 1", "ais", LAYERS, "beta * self._field(x)", "self._field(x)"),
 ]
 
 AS_RIGHT = [
