@@ -61,7 +61,10 @@ class DBM(Model):
     """
 
     space: ClassVar[Space] = "binary"
-    offers: ClassVar[frozenset[str]] = frozenset({"parts", "blocks", "hidden", "joint_conditionals", "posterior"})
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"parts", "blocks", "hidden", "joint_conditionals", "posterior"}
+        | {"activations", "receptive_fields", "reconstruct"}
+    )
     learning_rate: ClassVar[float] = 5e-3
 
     hidden: Annotated[tuple[Count, ...], MinLen(2)] = (64, 64)

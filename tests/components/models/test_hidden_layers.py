@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from ebmkit.components.models.dbm import DBM
 from ebmkit.components.models.dbn import DBN
 from ebmkit.components.models.gaussian_rbm import GaussianRBM
 from ebmkit.components.models.rbm import RBM
@@ -142,3 +143,25 @@ def test_a_network_of_one_useful_layer_reconstructs_as_that_layer(values):
     sure = ((module.layers[0].hidden_means(x) - low) * (1 - module.layers[0].hidden_means(x))).amax(1) < 1e-9
     assert int(sure.sum()) >= 8
     torch.testing.assert_close(module.reconstruct(x)[sure], module.layers[0].reconstruct(x)[sure], rtol=0, atol=1e-4)
+
+
+@both
+def test_layers_of_a_deep_machine_whose_highest_does_not_matter(values):
+    """Without connections to h_2, mean field is exact: activations and means are those of enumeration."""
+    module = DBM(hidden=(3, 2), values=values, shape=(1, 2, 2)).build((1, 2, 2)).double()
+    with torch.no_grad():
+        for number, parameter in enumerate(module.parameters()):
+            parameter.copy_(torch.randn(parameter.shape, generator=generator(number)))
+        module.part("layer_2").single.weights.zero_()
+        v, h = layer(4, values), layer(5, values)
+        units = torch.cat([v.repeat_interleave(len(h), 0), h.repeat(len(v), 1)], 1)
+        p, means = posterior(module.joint_energy(units).view(len(v), -1), h, values)
+        x = v.view(-1, 1, 2, 2)
+        torch.testing.assert_close(torch.cat(module.activations(x), 1), p, rtol=0, atol=1e-12)
+        expected = log_odds_by_hand(module.joint_energy, 4, means, values)
+        torch.testing.assert_close(module.reconstruct(x), expected.view_as(x), rtol=0, atol=1e-12)
+        low, high = module.receptive_fields()
+        weights = module.part("layer_1").single.weights
+        torch.testing.assert_close(low, weights.T.reshape(3, 1, 2, 2), rtol=0, atol=0)
+        assert high.shape == (2, 1, 2, 2)
+        assert not high.any()

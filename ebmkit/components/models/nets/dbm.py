@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
 
 import torch
@@ -14,7 +14,7 @@ from ebmkit.components.models.nets.layered import Layered
 from ebmkit.components.models.nets.rowwise import rowwise
 from ebmkit.components.models.nets.tied_rbm import TiedRBMEnergy
 from ebmkit.maths import enumeration
-from ebmkit.maths.two_valued import draw_values, log_sum
+from ebmkit.maths.two_valued import draw_values, log_sum, mean
 
 #: Passes of mean field for the bound, which is computed less often than a gradient.
 BOUND_PASSES = 100
@@ -144,6 +144,25 @@ class DBMEnergy(nn.Module):
     def log_bounds(self, x: Tensor, rng: Generator) -> Tensor:
         """The bound of log p(x) by mean field, `(B, 1)`. It is not random."""
         return (-self.mean_field_energy(x, BOUND_PASSES) - self.log_z()).unsqueeze(1)
+
+    # Layers ----------------------------------------------------------------------------------------------------------
+
+    def activations(self, x: Tensor) -> list[Tensor]:
+        """`q(h_k = high)` by mean field."""
+        low, high = self.unit_values
+        fields = self.layered().mean_field(x.flatten(1), self.passes)
+        return [torch.sigmoid((high - low) * fields[number]) for number in sorted(fields)]
+
+    def receptive_fields(self) -> list[Tensor]:
+        """`W_1`, `W_1 W_2`, and so on, a field per unit."""
+        found = list(accumulate(self.layered().weights, torch.matmul))
+        return [down.T.reshape(-1, *self.event) for down in found]
+
+    def reconstruct(self, x: Tensor) -> Tensor:
+        """Log odds of x given the mean of h_1 by mean field."""
+        machine, (low, high) = self.layered(), self.unit_values
+        fields = machine.mean_field(x.flatten(1), self.passes)
+        return ((high - low) * machine.field(0, {1: mean(fields[1], self.unit_values)})).view_as(x)
 
     # Sums over all states --------------------------------------------------------------------------------------------
 
