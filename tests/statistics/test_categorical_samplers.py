@@ -237,11 +237,14 @@ def test_a_unit_without_a_preference_keeps_its_category():
     assert run_chain(ICM(steps=1), module, x, generator(0)).x.tolist() == [[1.0, 2.0], [1.0, 2.0]]
 
 
-def test_annealing_finds_the_ground_state():
-    module, states, energy = built("ring")
+@pytest.mark.parametrize("name", ["two units", "image"])
+def test_annealing_finds_the_ground_state(name):
+    """Where the next state is more than 1 above it; the ring has one 0.07 above, in which a third of the chains end."""
+    module, states, energy = built(name)
+    assert float(energy.sort().values[1] - energy.min()) > 1
     sampler = SimulatedAnnealing(sampler=Gibbs(steps=1), steps=200, start=4.0, end=0.02)
-    x = run_chain(sampler, module, states[:1].repeat(50, 1), generator(1)).x
-    assert float((x == states[energy.argmin()]).all(1).double().mean()) > 0.8  # others end in a local minimum
+    x = run_chain(sampler, module, states[:1].repeat(50, *[1] * (states.dim() - 1)), generator(1)).x
+    assert torch.equal(x, states[energy.argmin()].expand_as(x))
 
 
 # Real random numbers --------------------------------------------------------------------------------------------------
