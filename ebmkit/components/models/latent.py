@@ -109,9 +109,8 @@ class Latent(Model):
         if self.prior is None:
             offers, rate = exact | energies, traits.learning_rate
         else:
-            inner = self.prior.traits()
-            offers = exact | energies if few else exact & inner.offers
-            rate = min(traits.learning_rate, inner.learning_rate)
+            offers = exact | energies if few else exact & self.prior.traits().offers
+            rate = min(traits.learning_rate, self.prior.traits().learning_rate)
         own_units = self.event() is not None or self.std != 1
         return traits._replace(offers=traits.offers | offers, own_units=own_units, learning_rate=rate)
 
