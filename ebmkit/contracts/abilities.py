@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
+from ebmkit.contracts.heated_sweeps import HeatedSweeps
+
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
 
@@ -193,19 +195,6 @@ class Blocks(Protocol):
     def draw_units(self, units: Tensor, sites: Tensor, temperature: Tensor | float, rng: Generator) -> Tensor:
         """New values `(B, K)` of the units `sites (K,)`, a block or some of its units, from `exp(-E/T)` given all
         others. `units (B, U)` are flat states; the temperature is a number or `(B, 1)`."""
-
-
-class HeatedSweeps:
-    """Sweeps of `exp(-E/T)`: every draw is made at the temperature of its chain."""
-
-    def __init__(self, cold: Sweeps, temperature: Tensor) -> None:
-        self.cold = cold
-        self.temperature = temperature
-
-    def sweep(self, units: Tensor, temperature: Tensor | float, rng: Generator) -> tuple[Tensor, Tensor]:
-        """`(B, U)` and `E/T (B,)`."""
-        swept, energy = self.cold.sweep(units, temperature * self.temperature.unsqueeze(1), rng)
-        return swept, energy / self.temperature
 
 
 @ability("sweeps", heated=HeatedSweeps, joint=True)
