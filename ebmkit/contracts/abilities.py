@@ -29,6 +29,7 @@ from ebmkit.contracts.unit_abilities import (
 )
 # isort: on
 
+
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
 
