@@ -170,7 +170,7 @@ BUGS = [
         ),
     ),
     *bugs(
-        "contracts/abilities.py",
+        "contracts/unit_abilities.py",
         ("odds that stay cold", "found / self.temperature.view(-1, *[1] * (found.dim() - 1))", "found"),
     ),
     *bugs(

@@ -267,7 +267,7 @@ BUGS = [
         ),
     ),
     *bugs(
-        "contracts/abilities.py",
+        "contracts/unit_abilities.py",
         (
             "blocks that ignore the heat",
             "temperature * self.temperature",

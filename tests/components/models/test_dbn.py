@@ -171,7 +171,7 @@ def test_one_section_trains_every_part_in_turn_and_the_resolved_spec_says_so(tmp
         ("[{part: 3, steps: 5}]", "model 'dbn' has no part 3", 6),
         ("[{part: layer_9, steps: 5}]", "model 'dbn' has no part 'layer_9'", 6),
         ("[{part: 2, steps: 5, objective: score_matching}]", "needs real states", 6),
-        ("[{part: 1, steps: 5, objective: mle}, {part: 2, steps: 5}]", "needs real states", 6),
+        ("[{part: 1, steps: 5, objective: nce}, {part: 2, steps: 5}]", "real states", 6),
         ("[{part: 1, steps: 5, objective: exact_mle}]", "would have no effect", 5),
     ],
 )
