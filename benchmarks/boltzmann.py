@@ -1,6 +1,6 @@
 """How fast machines of units of two values are: sweeps, lattices, annealing, sums over all states, training steps.
 
-    .venv/bin/python benchmarks/boltzmann.py [sweep] [ising] [ais] [sum] [--json FILE]
+    .venv/bin/python benchmarks/boltzmann.py [sweep] [ising] [ais] [sum] [training] [--json FILE]
 
 The unit is the limit: the matrix products and random floats of the same work alone. Everything is on one thread, in
 turns; figures are medians of ratios of CPU time. `thrml` runs in an environment of its own, which the variable THRML
@@ -16,6 +16,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from measuring import Report, one_thread, seconds, take_turns
 from peers import ALLOCATOR
 from torch import Generator, Tensor
 
+import ebmkit
+from ebmkit import load_spec
 from ebmkit.chains.annealing import Ladder, Transitions, anneal
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import frozen
@@ -194,7 +197,69 @@ def total(report: Report) -> None:
         print(f"| {name} | {taken:.2f} | {grown:.0f} |", flush=True)
 
 
-SECTIONS = {"sweep": sweep, "ising": ising, "ais": ais, "sum": total}
+def training(report: Report) -> None:
+    """Steps of persistent contrastive divergence on digits, in milliseconds of CPU time."""
+    from sklearn.neural_network import BernoulliRBM
+
+    print("\n### Steps of persistent contrastive divergence, batch 128, CPU ms\n")
+    print("| machine | ours | plain loop | scikit-learn |\n|---|---:|---:|---:|")
+    found = report.found["training"] = {}
+    for side, hidden in ((8, 20), (28, 500)):
+        few, many = 200, 1000 if side == 8 else 400
+        ours = (run_of(side, hidden, many) - run_of(side, hidden, few)) / (many - few)
+        train = load_spec(spec_of(side, hidden, 1)).spec.data.load("train", Generator()).x.flatten(1)
+        plain, _ = seconds(partial(hand_training, train, hidden, few))
+        epochs = max(1, few // (len(train) // BATCH))
+        peer = BernoulliRBM(hidden, batch_size=BATCH, n_iter=epochs, random_state=0)
+        theirs, _ = seconds(partial(peer.fit, train.numpy()))
+        row = {"ours": ours, "plain loop": plain / few, "scikit-learn": theirs / (epochs * -(-len(train) // BATCH))}
+        found[f"{side**2} x {hidden}"] = row
+        print(
+            f"| {side**2} x {hidden} | " + " | ".join(f"{1000 * each:.2f}" for each in row.values()) + " |", flush=True
+        )
+        report.aim(f"training of {side**2} x {hidden}, x scikit-learn", row["scikit-learn"] / ours, at_least=3.0)
+
+
+def spec_of(side: int, hidden: int, steps: int) -> dict[str, Any]:
+    return {
+        "ebmkit": 1,
+        "name": "training",
+        "threads": 1,
+        "data": {"use": "digits", "binarize": "binary", "resize": [side, side]},
+        "model": {"use": "rbm", "hidden": hidden},
+        "objective": {
+            "use": "mle",
+            "sampler": {"use": "gibbs", "steps": 1},
+            "init": {"use": "persistent", "chains": BATCH},
+        },
+        "train": {"steps": steps, "batch_size": BATCH},
+        "sampler": {"use": "gibbs", "steps": 1},
+        "samples": 2,
+        "samples_every": None,
+    }
+
+
+def run_of(side: int, hidden: int, steps: int) -> float:
+    """The CPU seconds of a whole run; a difference of two is that of training."""
+    with tempfile.TemporaryDirectory() as folder:
+        return seconds(lambda: ebmkit.run(spec_of(side, hidden, steps), runs_dir=folder, report=False))[0]
+
+
+def hand_training(train: Tensor, hidden: int, steps: int) -> None:
+    """The loop that a user would write, with plain gradient steps by hand."""
+    weights = 0.01 * torch.randn(train.shape[1], hidden)
+    b, c, v = torch.zeros(train.shape[1]), torch.zeros(hidden), coins(BATCH, train.shape[1])
+    for _ in range(steps):
+        x = train[torch.randint(len(train), (BATCH,))]
+        h = torch.bernoulli(torch.sigmoid(v @ weights + c))
+        v = torch.bernoulli(torch.sigmoid(h @ weights.T + b))
+        up, down = torch.sigmoid(x @ weights + c), torch.sigmoid(v @ weights + c)
+        weights += 0.01 / BATCH * (x.T @ up - v.T @ down)
+        b += 0.01 * (x - v).mean(0)
+        c += 0.01 * (up - down).mean(0)
+
+
+SECTIONS = {"sweep": sweep, "ising": ising, "ais": ais, "sum": total, "training": training}
 
 
 def main() -> None:
