@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from typing import cast
 
 import torch
 from torch import Generator, Tensor, nn
@@ -19,6 +21,7 @@ from ebmkit.components.models.mlp_score import MLPScore
 from ebmkit.components.models.noised_mixture import NoisedMixtureModel
 from ebmkit.components.models.potts import Potts
 from ebmkit.components.models.rbm import RBM
+from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import Event, Model, Objective, Sampler, Space
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.question import Question
@@ -112,8 +115,7 @@ def _candidates(
         registered = instance(entry.cls)
         assert isinstance(registered, Model)
         if isinstance(component, Sampler) and "sample_exact" not in registered.traits().offers:
-            small = from_example(entry.cls)  # may be small enough for exact draws, which most laws of samplers need
-            assert isinstance(small, Model)
+            small = _as_in_its_example(cast("Hashable", entry.cls))
             if "sample_exact" in small.traits().offers:
                 yield small
         yield registered
@@ -121,6 +123,14 @@ def _candidates(
     failed += reasons
     # Laws that need exact draws are then applicable.
     yield from sorted(own, key=lambda model: "sample_exact" not in model.traits().offers)
+
+
+@cache  # reading and checking the examples of all models takes a second, for every law
+def _as_in_its_example(cls: Hashable) -> Model:
+    """A model that may be small enough for exact draws, which most laws of samplers need."""
+    small = from_example(cast("type[Component]", cls))
+    assert isinstance(small, Model)
+    return small
 
 
 def _fits(component: Sampler | Objective, model: Model, event: Event) -> bool:

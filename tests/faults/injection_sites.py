@@ -596,7 +596,7 @@ CHAINS_OF_SAMPLES = [
         Plant(f"{NETS}.pairwise:Pairwise.log_odds", 0, nan, row=1, call=3),
         "sampler 'gibbs'",
         "",
-        sampling({"use": "ising", "shape": [2, 2]}, {"use": "gibbs", "steps": 3}),
+        sampling({"use": "ising", "shape": [2, 2]}, {"use": "gibbs", "steps": 3, "scan": "fixed"}),
     ),
     Site(
         "gradient of discrete proposals",

@@ -79,7 +79,7 @@ def test_what_makes_no_sense_is_refused(parameters, says):
 def test_what_it_works_on_follows_from_the_inner_sampler():
     real, flips = ParallelTempering(), ParallelTempering(sampler=Gibbs())
     assert (real.traits().spaces, real.traits().needs) == ({"real"}, {"energy"})
-    assert (flips.traits().spaces, flips.traits().needs) == ({"real", "binary", "spin"}, {"energy", "blocks"})
+    assert (flips.traits().spaces, flips.traits().needs) == (Gibbs().traits().spaces, {"energy", "blocks"})
     assert ParallelTempering(sampler=Langevin()).traits().needs == {"energy", "gradient"}
     assert real.traits().traces == {"energy", "acceptance", "divergence"}
     assert ParallelTempering(sampler=MALA()).traits().traces == {"energy", "gradient_norm", "acceptance", "divergence"}

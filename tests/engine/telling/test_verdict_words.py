@@ -11,7 +11,8 @@ from ebmkit.contracts.judgement import Difference, Judgement
 from ebmkit.engine.telling.verdict_words import verdict_entry, verdict_words
 from tests.drawn import run
 
-VIEW = SimpleNamespace(event=(4,), names=SimpleNamespace(shown=None))
+PLAN = load_spec({"ebmkit": 1, "model": {"use": "gaussian", "mean": [0.0, 0.0, 0.0, 0.0]}}, idle=True)
+VIEW = SimpleNamespace(plan=PLAN, event=(4,), names=SimpleNamespace(shown=None))
 
 
 def judgement(level="mismatch", visible=0.1, **worst):
@@ -40,7 +41,7 @@ def test_differences_in_words(worst, words):
 
 
 def test_columns_have_names_if_the_data_have():
-    named = SimpleNamespace(event=(4,), names=SimpleNamespace(shown=("a", "b", "petal_width", "d")))
+    named = SimpleNamespace(plan=PLAN, event=(4,), names=SimpleNamespace(shown=("a", "b", "petal_width", "d")))
     assert "the mean of petal_width is" in verdict_words(judgement(), named)
     assert verdict_entry(judgement(), named)["worst"]["columns"] == ["petal_width"]
 

@@ -228,6 +228,48 @@ class PlantedHidden(Model):
         return OneSided(event, (0.0, 1.0), 3, None, None, None)
 
 
+def planted_layers(net, ability):
+    @component("planted")
+    class Planted(Model):
+        space = "binary"
+        offers = frozenset({"energy", "gradient", "blocks", "hidden", ability})
+
+        def build(self, event):
+            return net(event, (0.0, 1.0), 3, None, None, None)
+
+    return Planted()
+
+
+class Late(RBMEnergy):
+    """The energies of other states than those before the sweep."""
+
+    def sweep(self, units, temperature, rng):
+        swept, energy = super().sweep(units, temperature, rng)
+        return swept, energy + 1
+
+
+class Loose(RBMEnergy):
+    """As if the entropy counted twice."""
+
+    def posterior_energy(self, x, rng):
+        return super().posterior_energy(x, rng) - 1
+
+
+class Excessive(RBMEnergy):
+    def activations(self, x):
+        return [1 + p for p in super().activations(x)]
+
+
+class Averaging(RBMEnergy):
+    def reconstruct(self, x):
+        return x.mean(0).expand_as(x)
+
+
+class Even(RBMEnergy):
+    def joint_log_odds(self, units, sites):
+        return units.new_ones(len(units), len(sites))
+
+
 @component("modest")
 class Modest(Model):
     """Counts only its mean."""
@@ -267,6 +309,11 @@ PLANTED = [
     (laws.draws_from_its_density, planted_machine(Flipped)),
     (laws.has_no_energy_below_its_ground_state, planted_machine(Excited)),
     (laws.sums_over_its_hidden_units, PlantedHidden()),
+    (laws.sweeps_over_its_blocks, planted_layers(Late, "sweeps")),
+    (laws.bounds_its_energy_by_the_posterior, planted_layers(Loose, "posterior")),
+    (laws.has_layers_of_hidden_units, planted_layers(Excessive, "activations")),
+    (laws.reconstructs_states, planted_layers(Averaging, "reconstruct")),
+    (laws.has_the_joint_conditionals_of_its_energy, planted_layers(Even, "joint_conditionals")),
     (laws.has_the_normaliser_of_quadrature, planted(WrongConstant)),
     (laws.has_the_normaliser_of_quadrature, planted(FrozenConstant)),
     (laws.draws_from_its_density, planted(Wide)),
