@@ -26,15 +26,24 @@ class FactorAnalysisEnergy(LatentEnergy):
         return precision
 
     def forward(self, x: Tensor) -> Tensor:
+        return self._energy(x.flatten(1), _factor(self._precision()))
+
+    def _energy(self, v: Tensor, factor: Tensor) -> Tensor:
         """`1/2 |(v - b) / std|^2 - 1/2 a'M^-1 a + 1/2 log |M| - H/2 log(2 pi)` with `a = W'(v - b) / std^2`."""
-        v, factor = x.flatten(1), _factor(self._precision())
         explained: Tensor = torch.linalg.solve_triangular(factor, self.pull(v).T, upper=False)
         log_det = factor.diagonal().log().sum() - self.hidden_units / 2 * log(2 * pi)
         return (self.centred(v).square().sum(1) - explained.square().sum(0)) / 2 + log_det
 
+    def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """`E` and `dE/dv = ((v - b) / std - W M^-1 a / std) / std`."""
+        v, factor = x.flatten(1), _factor(self._precision())
+        latent = torch.cholesky_solve(self.pull(v).T, factor).T  # E[z | x]
+        slope = (self.centred(v) - latent @ self.scaled_weights.T) / self.std
+        return self._energy(v, factor), slope.view_as(x)
+
     def posterior_energy(self, x: Tensor, rng: Generator) -> Tensor:
         """The energy: q is exact."""
-        return self.forward(x)
+        return self._energy(x.flatten(1), _factor(self._precision()))
 
     def blocks(self) -> list[Tensor]:
         """x, then z: its units are drawn at once, though they interact."""
