@@ -106,7 +106,9 @@ def test_a_kill_in(moment, nursery, undisturbed, tmp_path):
 
 
 #: The steps of a save in each stage, and of the last before and the first after a change of stages.
-@pytest.mark.parametrize("step", [6, 9, 12, 18, 21, 24, 27, 30, 36])
+@pytest.mark.parametrize(
+    "step", [6, 18, 27, *(pytest.param(step, marks=pytest.mark.long) for step in (9, 12, 21, 24, 30, 36))]
+)
 def test_a_kill_in_each_stage_that_owns_its_part_or_its_objective(step, nursery, undisturbed, tmp_path):
     model, moment = undisturbed["parts"], (f"*/*/checkpoints/step-{step:06d}/manifest.json", "")
     assert nursery.live("run", model.spec, "--runs-dir", tmp_path, signal_when=(tmp_path, *moment)).killed
@@ -116,7 +118,7 @@ def test_a_kill_in_each_stage_that_owns_its_part_or_its_objective(step, nursery,
 
 
 #: A save in each part, and two in the stages that train the whole.
-@pytest.mark.parametrize("step", [6, 15, 21, 27, 36])
+@pytest.mark.parametrize("step", [6, *(pytest.param(step, marks=pytest.mark.long) for step in (15, 21, 27)), 36])
 def test_a_kill_in_each_stage_of_a_deep_machine(step, nursery, undisturbed, tmp_path):
     model, moment = undisturbed["deep"], (f"*/*/checkpoints/step-{step:06d}/manifest.json", "")
     assert nursery.live("run", model.spec, "--runs-dir", tmp_path, signal_when=(tmp_path, *moment)).killed

@@ -139,7 +139,7 @@ def kernel(pi, states, block):
 
 @both
 @pytest.mark.parametrize("temperature", [1.0, 1.7])
-@pytest.mark.parametrize("scan", ["block", "fixed"])
+@pytest.mark.parametrize("scan", ["block", pytest.param("fixed", marks=pytest.mark.long)])  # a minute for all
 def test_sweeps_are_products_of_exact_draws(values, temperature, scan):
     model = RBM(**parameters((3,), 2), values=values)
     module, states = model.build((3,)), joint_states((3,), 2, values)
