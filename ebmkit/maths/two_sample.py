@@ -31,6 +31,8 @@ APART = 0.05
 FINE, FINE_IMAGE = 0.02, 0.2
 #: Larger correlations are not distinguished.
 TIGHT = 0.9998
+#: Distances that differ by less than this share of the largest one between data are equal but for rounding.
+ROUNDING = 1e-12
 #: The widths of Gaussian kernels in median distances between data points.
 WIDTHS = (0.25, 0.5, 1.0)
 
@@ -157,9 +159,10 @@ def _by_distances(columns: Columns, rng: Generator) -> list[Difference]:
     n = min(POINTS, independent, len(x), len(y))
     x, y = (points[torch.randperm(len(points), generator=rng, device=points.device)[:n]] for points in (x, y))
     distances = squared_distances(torch.cat([x, y]), torch.cat([x, y]))
+    rounding = ROUNDING * distances[n:, n:].max()  # of equal points, as categories and pixels often are
     distances.fill_diagonal_(math.inf)
     own = distances[n:, n:].amin(1)
-    edge = own.sort().values[math.ceil((1 - APART) * n) - 1]
+    edge = own.sort().values[math.ceil((1 - APART) * n) - 1] + rounding
     usual = float((own > edge).double().mean())
     found = []
     between: dict[Kind, Tensor] = {"apart": distances[:n, n:].amin(1), "missed": distances[:n, n:].amin(0)}
