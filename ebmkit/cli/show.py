@@ -1,4 +1,4 @@
-"""`ebmkit show KIND NAME`: show the reference page of a component."""
+"""`ebmkit show KIND [NAME]`: show the reference page of a component, or the contract of a kind."""
 
 from __future__ import annotations
 
@@ -26,12 +26,18 @@ def _complete_name(context: click.Context, parameter: click.Parameter, typed: st
 
 @click.command("show")
 @click.argument("kind", type=KindType(KINDS), metavar="KIND")
-@click.argument("name", shell_complete=_complete_name)
+@click.argument("name", required=False, shell_complete=_complete_name)
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 @plugin_option
 @error_options
-def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """Show the component NAME: summary, formula, results, parameters, reference, example."""
+def command(kind: str, name: str | None, as_json: bool, plugins: tuple[str, ...]) -> None:
+    """Show the component NAME: summary, formula, results, parameters, reference, example.
+
+    Without NAME, show what the author of a component of this kind writes.
+    """
+    if name is None:
+        _show_contract(kind, as_json)
+        return
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.registry import Registry
 
@@ -58,6 +64,33 @@ def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> No
         if text:
             heading(f"\n{title}")
             echo(textwrap.indent(text, "  "))
+
+
+def _show_contract(kind: str, as_json: bool) -> None:
+    """The contract of a kind."""
+    from dataclasses import asdict
+
+    from ebmkit.registry.contract import contract_of
+
+    contract = contract_of(KINDS[kind])
+    if as_json:
+        echo_json({"kind": kind, **asdict(contract)})
+        return
+    heading(f"{kind}: what its author writes")
+    for paragraph in (contract.summary, contract.body):
+        if paragraph:
+            echo("\n" + textwrap.indent(paragraph, "  "))
+    for title, members in (
+        ("Methods", contract.methods),
+        ("Class variables", contract.attributes),
+        ("Types", contract.types),
+    ):
+        if members:
+            heading(f"\n{title}")
+        for member in members:
+            echo(textwrap.indent(member.declaration, "  ") + ("    (required)" if member.required else ""))
+            if member.meaning:
+                echo(textwrap.indent(member.meaning, "      "))
 
 
 def _parameters(shown: Page) -> list[str]:
