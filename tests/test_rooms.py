@@ -25,7 +25,8 @@ ORDER = (
     ("report",),
     ("suggest",),
     ("experiment",),
-    ("cli", "testing"),
+    ("testing", "scaffold"),
+    ("cli",),
     ("api", "__init__", "__main__"),
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

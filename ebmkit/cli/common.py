@@ -53,13 +53,13 @@ def error_options(function: F) -> F:
 
 
 def plugin_option(function: F) -> F:
-    """`--plugin FILE`: only the user can name code that is not packaged, never a spec."""
+    """`--plugin PATH`: only the user can name code that is not packaged, never a spec."""
     return click.option(
         "--plugin",
         "plugins",
         multiple=True,
-        metavar="FILE",
-        help="Python file with components; its name is their namespace. Repeatable.",
+        metavar="PATH",
+        help="Python file with components, whose name is their namespace, or the folder of a package. Repeatable.",
     )(function)
 
 

@@ -1,4 +1,4 @@
-"""`ebmkit plugins`: list installed plugins."""
+"""`ebmkit plugins`: list installed plugins; `ebmkit plugins check` tests one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import click
 
 from ebmkit.cli.common import DEBUG, error_options, plugin_option
 from ebmkit.cli.output import echo, echo_json, echo_traceback
+from ebmkit.cli.plugins_check import check
 from ebmkit.errors.printable import printable
 
 
-@click.command("plugins")
+@click.group("plugins", invoke_without_command=True)
 @click.option("--load", is_flag=True, help="Also import each plugin, and report failures.")
 @click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
 @plugin_option
@@ -22,6 +23,8 @@ def command(context: click.Context, load: bool, as_json: bool, plugins: tuple[st
 
     Exit status 3 if a plugin is broken.
     """
+    if context.invoked_subcommand is not None:
+        return
     from ebmkit.errors.schema import PluginBroken
     from ebmkit.registry.loading import Plugins
 
@@ -54,6 +57,9 @@ def command(context: click.Context, load: bool, as_json: bool, plugins: tuple[st
         _print(rows)
     if any(row["status"] == "broken" for row in rows):
         context.exit(3)
+
+
+command.add_command(check)
 
 
 def _status(disabled: bool, trouble: str, load: bool) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
@@ -20,7 +20,7 @@ _GROUP = "ebmkit"
 #: Maximum number of characters of a name in messages.
 LONGEST = 100
 
-_NAME_RULE = "at most 64 lower-case letters, digits and underscores"
+NAME_RULE = "at most 64 lower-case letters, digits and underscores"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Plugin:
     trouble: str = ""
     #: Turned off by the user, which is not an error.
     disabled: bool = False
+    #: For a package in a folder that need not be installed: the module of its entry point.
+    module: str = ""
 
     @property
     def label(self) -> str:
@@ -127,9 +129,9 @@ def _from_metadata(namespace: str, claims: list[_Claim]) -> Plugin:
     elif claim.trouble:
         trouble = claim.trouble
     elif not NAME.match(namespace):
-        trouble = f"a namespace is made of {_NAME_RULE}"
+        trouble = f"a namespace is made of {NAME_RULE}"
     else:
-        trouble = _unmet_requirement(claim)
+        trouble = unmet_requirement(claim.version, claim.requires)
     return Plugin(namespace, ", ".join(names), claim.version, claim.entry, trouble, _disabled(namespace))
 
 
@@ -138,15 +140,15 @@ def _disabled(namespace: str) -> bool:
     return setting.lower() in ("1", "true", "all") or namespace in [word.strip() for word in setting.split(",")]
 
 
-def _unmet_requirement(claim: _Claim) -> str:
+def unmet_requirement(version: str, requires: Iterable[str]) -> str:
     """Checked before anything is imported: the distribution says which ebmkit-core it works with."""
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.utils import canonicalize_name
     from packaging.version import InvalidVersion, Version
 
     try:
-        Version(claim.version)
-        for text in claim.requires:
+        Version(version)
+        for text in requires:
             requirement = Requirement(text)
             name = canonicalize_name(requirement.name)
             if name == "ebmkit-core" and not requirement.specifier.contains(__version__, prereleases=True):
@@ -154,7 +156,7 @@ def _unmet_requirement(claim: _Claim) -> str:
             if name == "ebmkit":
                 return "it depends on 'ebmkit', which is another project on PyPI; it should depend on 'ebmkit-core'"
     except InvalidVersion:
-        return f"its version '{claim.version}' is not a version"
+        return f"its version '{version}' is not a version"
     except InvalidRequirement:
         return f"its requirement '{text}' cannot be read"
     return ""
@@ -165,5 +167,5 @@ def file_plugin(name: str) -> Plugin:
     path = Path(name)
     if path.suffix != ".py" or not path.is_file():
         raise PluginMissing(f"there is no Python file '{name}'")
-    trouble = "" if NAME.match(path.stem) else f"name the file with {_NAME_RULE}"
+    trouble = "" if NAME.match(path.stem) else f"name the file with {NAME_RULE}"
     return Plugin(path.stem, name, "unpackaged", path, trouble)

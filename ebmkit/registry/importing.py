@@ -77,7 +77,7 @@ def was_ctrl_c(error: BaseException) -> bool:
 def module_name(plugin: Plugin) -> str:
     """The name under which the module of a plugin is imported."""
     if isinstance(plugin.target, Path):
-        return f"ebmkit_plugin_{plugin.namespace}"
+        return plugin.module or f"ebmkit_plugin_{plugin.namespace}"
     return plugin.target.value.partition(":")[0].strip() if plugin.target else ""
 
 
@@ -104,9 +104,19 @@ def _check_attributes(module: ModuleType, names: dict[str, Any]) -> None:
 def _import_file(plugin: Plugin) -> ModuleType:
     import importlib.util
 
+    from ebmkit.registry.source_package import source_file
+
     assert isinstance(plugin.target, Path)
-    name = module_name(plugin)
-    spec = importlib.util.spec_from_file_location(name, plugin.target)
+    name = module_name(plugin).partition(".")[0]
+    file = source_file(plugin.target, name) if plugin.module else plugin.target
+    assert file is not None  # as was checked when the folder was read
+    if plugin.module and not comes_from(sys.modules.get(name), plugin.target):
+        where = getattr(sys.modules[name], "__file__", "Python itself")
+        raise Unusable(f"a module '{name}' was already imported from {where}; rename the package, or start again")
+    if plugin.module and name in sys.modules:  # for another entry point of the same folder
+        return importlib.import_module(plugin.module)
+    inside = [str(file.parent)] if file.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -116,7 +126,13 @@ def _import_file(plugin: Plugin) -> ModuleType:
     except BaseException:
         sys.modules.pop(name, None)
         raise
-    return module
+    return importlib.import_module(plugin.module) if plugin.module else module
+
+
+def comes_from(module: ModuleType | None, folder: Path) -> bool:
+    """Whether a module, if it was imported at all, came from a folder."""
+    file = getattr(module, "__file__", None)
+    return module is None or (file is not None and Path(file).resolve().is_relative_to(folder.resolve()))
 
 
 def digest(file: str | None) -> str:

@@ -18,7 +18,7 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.schema import PluginBroken, PluginMissing
 from ebmkit.errors.source import Place, Source
 from ebmkit.registry import builtin, hookspecs
-from ebmkit.registry.importing import Unusable, forget, import_plugin
+from ebmkit.registry.importing import Unusable, comes_from, forget, import_plugin
 from ebmkit.registry.spelling import did_you_mean
 from ebmkit.registry.validation import register
 
@@ -74,18 +74,25 @@ class Plugins:
         return self._found
 
     def _load_file(self, name: str, place: Place) -> None:
-        """Load a file named by the user at once; any error in it is raised."""
-        from ebmkit.registry.discovery import file_plugin
+        """Load a file or folder named by the user at once; any error in it is raised."""
+        from ebmkit.registry.source_package import path_plugins
 
         try:
-            plugin = file_plugin(name)
-            taken = self.found().setdefault(plugin.namespace, plugin)
-            if taken is not plugin:
-                raise PluginBroken(
-                    f"the file '{name}' and '{taken.distribution}' both claim the namespace '{plugin.namespace}'",
-                    help="rename the file",
-                )
-            self._load_whole(plugin.namespace)
+            plugins = path_plugins(name)
+            for plugin in plugins:
+                if plugin.module and comes_from(sys.modules.get(plugin.module), Path(name)):
+                    forget(plugin, ())  # its files may have changed since
+            for plugin in plugins:
+                taken = self.found().get(plugin.namespace)
+                # The folder of an installed package takes its place.
+                if taken is not None and not (plugin.module and taken.distribution == plugin.distribution):
+                    raise PluginBroken(
+                        f"the {'folder' if plugin.module else 'file'} '{name}' and '{taken.distribution}' both claim "
+                        f"the namespace '{plugin.namespace}'",
+                        help="rename one of them",
+                    )
+                self.found()[plugin.namespace] = plugin
+                self._load_whole(plugin.namespace)
         except EbmkitError as error:
             error.place = place
             raise
@@ -143,7 +150,7 @@ class Plugins:
 
     def _join(self, plugin: Plugin) -> LoadedPlugin:
         changed: list[str] = []
-        if isinstance(plugin.target, Path):
+        if isinstance(plugin.target, Path) and not plugin.module:
             forget(plugin, ())  # another file of this name may have been loaded earlier
         module = import_plugin(plugin, changed)
         offers = register(self.manager, module.name, module.names, plugin.label, changed)
