@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ebmkit.errors.source import dotted
 from ebmkit.errors.text import BadKey, NotASpec, TooLarge
 from ebmkit.language.text import MAX_DEPTH
 from ebmkit.language.yaml_writer import yaml_text
@@ -57,4 +58,4 @@ def _key(key: Any, path: tuple[Any, ...]) -> str:
 
 
 def _dotted(path: tuple[Any, ...]) -> str:
-    return ".".join(map(str, path)) or "the dictionary"
+    return dotted(path) or "the dictionary"

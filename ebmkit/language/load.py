@@ -60,7 +60,7 @@ def load_spec(
 
 def _source(spec: str | os.PathLike[str] | Mapping[str, Any]) -> Source:
     if isinstance(spec, Mapping):
-        return Source("<experiment>", dictionary_text(spec))
+        return Source("<experiment>", dictionary_text(spec), shown="the dictionary")
     return open_spec(str(spec))
 
 

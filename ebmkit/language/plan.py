@@ -88,5 +88,10 @@ def resolved_yaml(plan: Plan) -> str:
     """
     from ebmkit.language.yaml_writer import yaml_text
 
-    origins = {path: str(origin) for path, origin in plan.origins.items()}
+    origins = {path: _words(origin) for path, origin in plan.origins.items()}
     return yaml_text(plan.resolved, origins, plan.from_samples)
+
+
+def _words(origin: Place | str) -> str:
+    """An origin for a comment. The path of a value in a dictionary would repeat where the comment stands."""
+    return origin if isinstance(origin, str) or origin.has_line else origin.source.shown
