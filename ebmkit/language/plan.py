@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.question import Question
+from ebmkit.language.enclosed import Enclosed
 
 if TYPE_CHECKING:
     import pluggy
@@ -39,6 +40,8 @@ class Plan:
     follows: dict[str, Path] = field(default_factory=dict)
     #: The paths of numbers that follow from `samples`: another number of samples changes them.
     from_samples: frozenset[Path] = frozenset()
+    #: The files that the folder of a run receives.
+    enclosed: Enclosed = field(default_factory=Enclosed)
 
     @property
     def hooks(self) -> pluggy.HookRelay:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ebmkit.errors.describe import describe_error, type_name
+from ebmkit.registry.at_hand import AtHand
 from ebmkit.registry.hookspecs import API_VERSION
 from ebmkit.registry.plugin_output import output_on_stderr
 from ebmkit.registry.process_state import process_state_kept
@@ -41,9 +42,11 @@ def contained(changed: list[str]) -> Iterator[None]:
 
 def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     """Import a plugin. Any exception that it raises becomes Unusable; `changed` is as in `contained`."""
+    if isinstance(plugin.target, AtHand):
+        return Imported(module_name(plugin), plugin.target.names(), plugin.target.sha256)
     try:
         with contained(changed):
-            module = _import_file(plugin) if isinstance(plugin.target, Path) else plugin.target.load()  # type: ignore[union-attr]
+            module = _module(plugin)
     except BaseException as error:  # SystemExit included: a plugin must not stop ebmkit
         if was_ctrl_c(error):
             raise
@@ -76,8 +79,10 @@ def was_ctrl_c(error: BaseException) -> bool:
 
 def module_name(plugin: Plugin) -> str:
     """The name under which the module of a plugin is imported."""
-    if isinstance(plugin.target, Path):
+    if isinstance(plugin.target, Path | AtHand):
         return f"ebmkit_plugin_{plugin.namespace}"
+    if isinstance(plugin.target, ModuleType):
+        return plugin.target.__name__
     return plugin.target.value.partition(":")[0].strip() if plugin.target else ""
 
 
@@ -101,12 +106,18 @@ def _check_attributes(module: ModuleType, names: dict[str, Any]) -> None:
         raise Unusable(f"__getattr__ of its module raised {describe_error(error)}, not AttributeError") from error
 
 
-def _import_file(plugin: Plugin) -> ModuleType:
+def _module(plugin: Plugin) -> Any:
+    """What the target names, imported; an entry point may name something else than a module."""
+    if isinstance(plugin.target, Path):
+        return _import_file(plugin, plugin.target)
+    return plugin.target if isinstance(plugin.target, ModuleType) else plugin.target.load()  # type: ignore[union-attr]
+
+
+def _import_file(plugin: Plugin, target: Path) -> ModuleType:
     import importlib.util
 
-    assert isinstance(plugin.target, Path)
     name = module_name(plugin)
-    spec = importlib.util.spec_from_file_location(name, plugin.target)
+    spec = importlib.util.spec_from_file_location(name, target)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -18,7 +18,9 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.schema import PluginBroken, PluginMissing
 from ebmkit.errors.source import Place, Source
 from ebmkit.registry import builtin, hookspecs
-from ebmkit.registry.importing import Unusable, forget, import_plugin
+from ebmkit.registry.at_hand import AtHand
+from ebmkit.registry.given import NOTEBOOK, PluginsGiven, is_file, listed
+from ebmkit.registry.importing import Unusable, forget, import_plugin, module_name
 from ebmkit.registry.spelling import did_you_mean
 from ebmkit.registry.validation import register
 
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from ebmkit.registry.discovery import Plugin
     from ebmkit.registry.offer import Offer
 
-#: Python files with plugins: one, or several.
-PluginFiles: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+#: Of what Python passed.
+_PLACE = Place(Source("plugins", "", shown="plugins"), 1, 1)
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class LoadedPlugin:
 
 
 class Plugins:
-    """The plugins of this process: built-ins, installed distributions, and files named on the command line."""
+    """The plugins of a spec: built-ins, installed distributions, and what the user names or passes."""
 
-    def __init__(self, files: PluginFiles = ()) -> None:
+    def __init__(self, given: PluginsGiven = ()) -> None:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
         self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit")
@@ -60,10 +62,17 @@ class Plugins:
         #: For each plugin that was loaded, the modules that had been imported before it.
         self._earlier: dict[str, frozenset[str]] = {}
         self._found: dict[str, Plugin] | None = None
-        # A string is a sequence too, of letters.
-        several = [files] if isinstance(files, (str, os.PathLike)) else files
-        for number, name in enumerate([os.fspath(file) for file in several], start=1):
-            self._load_file(name, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
+        objects: dict[str, list[Any]] = {}
+        for number, (namespace, one) in enumerate(listed(given), start=1):
+            if is_file(one):
+                name = os.fspath(one)
+                self._load_given(name, namespace, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
+            elif isinstance(one, ModuleType):
+                self._load_given(one, namespace, _PLACE)
+            else:
+                objects.setdefault(namespace or NOTEBOOK, []).append(one)
+        for namespace, some in objects.items():
+            self.join(namespace, some)
 
     def found(self) -> dict[str, Plugin]:
         """All plugins by namespace, from metadata alone."""
@@ -73,22 +82,66 @@ class Plugins:
             self._found = installed()
         return self._found
 
-    def _load_file(self, name: str, place: Place) -> None:
-        """Load a file named by the user at once; any error in it is raised."""
-        from ebmkit.registry.discovery import file_plugin
+    def _load_given(self, one: str | ModuleType, namespace: str, place: Place) -> None:
+        """Load a file or a module that the user passed at once; any error in it is raised."""
+        from ebmkit.registry.discovery import file_plugin, module_plugin
 
         try:
-            plugin = file_plugin(name)
-            taken = self.found().setdefault(plugin.namespace, plugin)
-            if taken is not plugin:
-                raise PluginBroken(
-                    f"the file '{name}' and '{taken.distribution}' both claim the namespace '{plugin.namespace}'",
-                    help="rename the file",
-                )
+            if isinstance(one, ModuleType):
+                known = (name for name, each in self.found().items() if module_name(each) == one.__name__)
+                if name := next(known, None):
+                    self._load_whole(name)
+                    return
+                plugin = module_plugin(one, namespace)
+            else:
+                plugin = file_plugin(one)
+                if namespace not in ("", plugin.namespace):
+                    raise PluginBroken(f"the namespace of a file is its name, here '{plugin.namespace}'")
+            self._claim(plugin, "rename the file")
             self._load_whole(plugin.namespace)
         except EbmkitError as error:
             error.place = place
             raise
+
+    def _claim(self, plugin: Plugin, help: str) -> None:
+        """Enter a plugin under its namespace, unless another one has it."""
+        taken = self.found().setdefault(plugin.namespace, plugin)
+        if taken is not plugin:
+            what = f"the file '{plugin.distribution}'" if isinstance(plugin.target, Path) else plugin.distribution
+            raise PluginBroken(
+                f"{what} and '{taken.distribution}' both claim the namespace '{plugin.namespace}'", help=help
+            )
+
+    def join(self, namespace: str, objects: list[Any]) -> None:
+        """Add objects that Python passed to the plugin of this namespace; any error in them is raised."""
+        from ebmkit.registry.discovery import plugin_at_hand
+
+        known = self.found().get(namespace)
+        joined = AtHand()
+        try:
+            if known is not None and isinstance(known.target, AtHand):
+                joined.components |= known.target.components
+                joined.hooks |= known.target.hooks
+                self.manager.unregister(name=self.loaded.pop(namespace).module)
+                del self.found()[namespace]
+            for one in objects:
+                joined.add(one)
+            self._claim(plugin_at_hand(joined, namespace), 'choose another namespace: plugins={"mine": [...]}')
+            self.load(namespace)
+        except EbmkitError as error:
+            error.place = _PLACE
+            raise
+
+    def component_of(self, one: Any) -> type[Component] | None:
+        """The component that was made of an energy that Python passed."""
+        at_hand = (each.plugin.target for each in self.loaded.values() if isinstance(each.plugin.target, AtHand))
+        return next((each.components[id(one)][1] for each in at_hand if id(one) in each.components), None)
+
+    def package_of(self, cls: type[Any]) -> str | None:
+        """The namespace of the installed plugin whose package defines a class."""
+        top = cls.__module__.partition(".")[0]
+        mine = (name for name, each in self.found().items() if module_name(each).partition(".")[0] == top)
+        return next(mine, None)
 
     def load(self, namespace: str) -> LoadedPlugin:
         """Import one plugin and check it. Raises PluginMissing or PluginBroken with the reason; never anything else."""
@@ -99,7 +152,8 @@ class Plugins:
             raise PluginMissing(
                 f"no plugin '{namespace}' is installed",
                 label=did_you_mean(namespace, self.found()),
-                help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE",
+                help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE, or in "
+                "Python plugins=[...]",
             )
         if namespace not in self._failed:
             self._earlier[namespace] = frozenset(sys.modules)
