@@ -74,7 +74,8 @@ class AtHand:
         found = [_source(one) for one, _ in self.components.values()] + [_source(hook) for hook in self.hooks.values()]
         if None in found:
             return UNKNOWN
-        return hashlib.sha256("\0".join(map(str, found)).encode()).hexdigest()
+        # Sorted: they may be passed in another order next time.
+        return hashlib.sha256("\0".join(sorted(map(str, found))).encode()).hexdigest()
 
 
 def _variable(one: Any) -> str:
