@@ -10,7 +10,6 @@ from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.engine.world import require_one_process
-from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.language.labels import label_refusal
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
@@ -165,25 +164,15 @@ class Run:
 
         The states are not copied: memory is used for their statistics, and for what ArviZ computes from them.
         """
-        try:
-            import arviz
-        except ImportError as error:
-            raise EnvironmentLacks(
-                "run.to_arviz() needs ArviZ, which is not installed", help="pip install 'ebmkit-core[arviz]'"
-            ) from error
-        from ebmkit.storage.export import arviz_groups, arviz_names
+        require_torch(self.plan)
+
+        from ebmkit.storage.to_arviz import to_arviz
 
         self.view.samples(1)
         draws = self.view.draws
         if draws is None:
             raise ValueError(f"{self.folder} has no 'chains:', so every sample is the end of a separate chain")
-        groups: dict[str, Any] = {
-            group: {name: of.cpu().numpy() for name, of in arrays.items()}
-            for group, arrays in arviz_groups(draws.x, draws.seen).items()
-        }
-        old = hasattr(arviz, "InferenceData")
-        names = arviz_names(self.view.names.headings.coordinates)
-        return arviz.from_dict(**groups, **names) if old else arviz.from_dict(groups, **names)
+        return to_arviz(draws.x, draws.seen, self.view.names.headings.coordinates)
 
 
 def open_run(path: str | os.PathLike[str], *, plugins: PluginsGiven = ()) -> Run:

@@ -25,6 +25,7 @@ ORDER = (
     ("report",),
     ("suggest",),
     ("experiment",),
+    ("energy_samples",),
     ("cli", "testing"),
     ("api", "__init__", "__main__"),
 )

@@ -120,7 +120,7 @@ def _is_object(value: Any) -> bool:
     """Whether this is an object that specs have a form for: a component, a section, a class or an energy."""
     if isinstance(value, type):
         return issubclass(value, Component)
-    return isinstance(value, Component) or _is_section(value) or is_network(value) or hasattr(value, "__code__")
+    return isinstance(value, Component) or _is_section(value) or callable(value)
 
 
 def _is_section(value: Any) -> bool:

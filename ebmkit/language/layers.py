@@ -75,7 +75,7 @@ def _with_bases(source: Source, chain: tuple[str, ...], found: list[EbmkitError]
         )
     if source.shown:
         root = root.with_paths()
-        assert isinstance(root.value, dict)
+    assert isinstance(root.value, dict)
     entries = dict(root.value)
     extends = entries.pop("extends", None)
     own = replace(root, value=entries)

@@ -97,4 +97,6 @@ def resolved_yaml(plan: Plan) -> str:
 
 def _words(origin: Place | str) -> str:
     """An origin for a comment. The path of a value in a dictionary would repeat where the comment stands."""
-    return origin if isinstance(origin, str) or origin.has_line else origin.source.shown
+    if isinstance(origin, str):
+        return origin
+    return str(origin) if origin.has_line else origin.source.shown

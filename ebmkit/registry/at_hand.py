@@ -1,4 +1,4 @@
-"""Objects of a notebook or a script as a plugin: component classes, hooks, and energies without a class of their own."""
+"""Objects of a notebook or a script as a plugin: classes, hooks, and energies without a class of their own."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def _source(one: Any) -> str | None:
         return inspect.getsource(one)
     except (OSError, TypeError):  # Python finds no source of a class in a cell, but that of its methods
         pass
-    methods = [method for method in vars(one).values() if isinstance(method, FunctionType)] if isinstance(one, type) else []
+    methods = (
+        [method for method in vars(one).values() if isinstance(method, FunctionType)] if isinstance(one, type) else []
+    )
     try:
         return "\0".join(map(inspect.getsource, methods)) or None
     except (OSError, TypeError):

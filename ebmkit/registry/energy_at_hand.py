@@ -59,7 +59,7 @@ def model_of(energy: Any, name: str) -> type[Model]:
         def build(self, event: Event) -> nn.Module:
             if not is_network(energy):
                 return _function(energy)
-            network = copy.deepcopy(energy).train()
+            network: nn.Module = copy.deepcopy(energy).train()
             for part in network.modules():
                 vars(part).pop(BUILDER, None)  # it may be the network of another run
             if self.weights is not None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 #: A file with a plugin, a module, a component class, a function marked as a hook, or an energy: a torch module or a
 #: function. The last two kinds of objects have no type that is known without torch.
-One: TypeAlias = Union[str, "os.PathLike[str]", ModuleType, type[Any], Any]
+One: TypeAlias = str | os.PathLike[str] | ModuleType | type[Any] | Any
 #: One or several of them; those in a dictionary by their namespace.
-PluginsGiven: TypeAlias = Union[One, Sequence[One], Mapping[str, Union[One, Sequence[One]]]]
+PluginsGiven: TypeAlias = One | Sequence[One] | Mapping[str, One | Sequence[One]]
 
 #: The namespace of objects that were passed without one.
 NOTEBOOK = "notebook"

@@ -65,7 +65,7 @@ class Plugins:
         objects: dict[str, list[Any]] = {}
         for number, (namespace, one) in enumerate(listed(given), start=1):
             if is_file(one):
-                name = os.fspath(one)
+                name = str(os.fspath(one))
                 self._load_given(name, namespace, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
             elif isinstance(one, ModuleType):
                 self._load_given(one, namespace, _PLACE)
@@ -152,8 +152,8 @@ class Plugins:
             raise PluginMissing(
                 f"no plugin '{namespace}' is installed",
                 label=did_you_mean(namespace, self.found()),
-                help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE, or in "
-                "Python plugins=[...]",
+                help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE, or "
+                "in Python plugins=[...]",
             )
         if namespace not in self._failed:
             self._earlier[namespace] = frozenset(sys.modules)
