@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.contracts.version import __version__
 
 if TYPE_CHECKING:
+    from ebmkit.energy_samples import sample
     from ebmkit.experiment import open_run, resume, run
     from ebmkit.language.load import load_spec
 
-__all__ = ["__version__", "load_spec", "open_run", "resume", "run"]
+__all__ = ["__version__", "load_spec", "open_run", "resume", "run", "sample"]
 
 _HOMES = {
     "load_spec": "ebmkit.language.load",
     "open_run": "ebmkit.experiment",
     "resume": "ebmkit.experiment",
     "run": "ebmkit.experiment",
+    "sample": "ebmkit.energy_samples",
 }
 
 

@@ -10,10 +10,10 @@ from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.engine.world import require_one_process
-from ebmkit.errors.running import EnvironmentLacks
 from ebmkit.language.labels import label_refusal
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
+from ebmkit.registry.given import listed
 
 if TYPE_CHECKING:
     import os
@@ -23,20 +23,33 @@ if TYPE_CHECKING:
 
     from ebmkit.engine.folder.record import Record
     from ebmkit.engine.run_view import RunView
-    from ebmkit.registry.loading import PluginFiles
+    from ebmkit.registry.given import PluginsGiven
 
 
 def run(
-    spec: Plan | str | os.PathLike[str] | Mapping[str, Any], *, runs_dir: str | Path = "runs", report: bool = True
+    spec: Plan | str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    plugins: PluginsGiven = (),
+    data: Any = None,
+    runs_dir: str | Path = "runs",
+    report: bool = True,
 ) -> Record:
-    """Run an experiment without output: a plan, or anything that `load_spec` accepts.
+    """Run an experiment without output: a plan, or anything that `load_spec` accepts, with its `plugins` and `data`.
+
+    Code that is in no package, such as a class of a notebook, is not kept with the run: pass it again to `resume` and
+    `open_run`. Data that are passed become a file of the run folder.
 
     The record has the folder and the results. What failed in the final evaluation is in `record.failed`, claims that do
     not hold are in `record.unmet`. With `report=False` there is neither a report nor a picture; `ebmkit report` writes
     them later.
     """
     require_one_process()
-    plan = spec if isinstance(spec, Plan) else load_spec(spec)
+    if isinstance(spec, Plan):
+        if data is not None or any(True for _ in listed(plugins)):
+            raise ValueError("a plan has its plugins and data already: pass them to load_spec")
+        plan = spec
+    else:
+        plan = load_spec(spec, plugins=plugins, data=data)
     require_torch(plan)
 
     from ebmkit.engine import session  # imports torch
@@ -46,10 +59,10 @@ def run(
 
 
 def resume(
-    folder: str | os.PathLike[str], *, plugins: PluginFiles = (), allow_drift: bool = False, report: bool = True
+    folder: str | os.PathLike[str], *, plugins: PluginsGiven = (), allow_drift: bool = False, report: bool = True
 ) -> Record:
-    """Continue an interrupted run without output, from its last intact checkpoint. `plugins` names plugin files, one or
-    several; `report` is that of `run`."""
+    """Continue an interrupted run without output, from its last intact checkpoint. `plugins` and `report` are those of
+    `run`."""
     require_one_process()
     check_folder(Path(folder))  # the spec of an old run need not be valid
     plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
@@ -69,7 +82,7 @@ class Run:
     x = run.sample(1000)
     """
 
-    def __init__(self, folder: Path, plugins: PluginFiles = ()) -> None:
+    def __init__(self, folder: Path, plugins: PluginsGiven = ()) -> None:
         check_folder(folder)
         self.folder = folder
         #: The content of `run.json`: status, step, seed, results, sessions.
@@ -151,27 +164,17 @@ class Run:
 
         The states are not copied: memory is used for their statistics, and for what ArviZ computes from them.
         """
-        try:
-            import arviz
-        except ImportError as error:
-            raise EnvironmentLacks(
-                "run.to_arviz() needs ArviZ, which is not installed", help="pip install 'ebmkit-core[arviz]'"
-            ) from error
-        from ebmkit.storage.export import arviz_groups, arviz_names
+        require_torch(self.plan)
+
+        from ebmkit.storage.to_arviz import to_arviz
 
         self.view.samples(1)
         draws = self.view.draws
         if draws is None:
             raise ValueError(f"{self.folder} has no 'chains:', so every sample is the end of a separate chain")
-        groups: dict[str, Any] = {
-            group: {name: of.cpu().numpy() for name, of in arrays.items()}
-            for group, arrays in arviz_groups(draws.x, draws.seen).items()
-        }
-        old = hasattr(arviz, "InferenceData")
-        names = arviz_names(self.view.names.headings.coordinates)
-        return arviz.from_dict(**groups, **names) if old else arviz.from_dict(groups, **names)
+        return to_arviz(draws.x, draws.seen, self.view.names.headings.coordinates)
 
 
-def open_run(path: str | os.PathLike[str], *, plugins: PluginFiles = ()) -> Run:
-    """Open a run folder. `plugins` names plugin files, one or several, as `--plugin` does."""
+def open_run(path: str | os.PathLike[str], *, plugins: PluginsGiven = ()) -> Run:
+    """Open a run folder. `plugins` are those that the run was made with, if they are in no package."""
     return Run(Path(path), plugins)

@@ -25,6 +25,7 @@ ORDER = (
     ("report",),
     ("suggest",),
     ("experiment",),
+    ("energy_samples",),
     ("testing", "scaffold"),
     ("cli",),
     ("api", "__init__", "__main__"),

@@ -21,10 +21,12 @@ class LocatedPath(str):
     found: Path | None
     #: The folders in which it was looked for, and what they are.
     looked_in: dict[Path, str]
+    #: What deletes a temporary file when it is no longer used: it lasts as long as this path.
+    owner: object
 
-    def __new__(cls, path: str, found: Path | None, looked_in: dict[Path, str]) -> LocatedPath:
+    def __new__(cls, path: str, found: Path | None, looked_in: dict[Path, str], owner: object = None) -> LocatedPath:
         made = super().__new__(cls, path)
-        made.found, made.looked_in = found, looked_in
+        made.found, made.looked_in, made.owner = found, looked_in, owner
         return made
 
 

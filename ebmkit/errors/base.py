@@ -55,12 +55,19 @@ class Mistakes(Exception):
         once = {(m.code, m.place, m.message): m for m in mistakes}
         files = list(dict.fromkeys(m.place.source.name for m in once.values() if m.place))
         self.mistakes = sorted(once.values(), key=lambda mistake: _reading_order(mistake, files))[:MOST]
-        super().__init__("\n".join(f"{m.place or ''} {m.code} {m.message}".strip() for m in self.mistakes))
+        super().__init__("\n".join(map(_line, self.mistakes)))
 
     @property
     def exit_status(self) -> int:
         """The lowest status: a wrong spec takes precedence over a missing plugin, since its author can correct it."""
         return min(mistake.exit_status for mistake in self.mistakes)
+
+
+def _line(mistake: EbmkitError) -> str:
+    """A mistake in one line, for programs and notebooks that print the exception."""
+    label = f"({mistake.label})" if mistake.label else ""
+    words = " ".join(filter(None, [str(mistake.place or ""), mistake.code, mistake.message, label]))
+    return f"{words}; {mistake.help}" if mistake.help else words
 
 
 def first_of(error: EbmkitError | Mistakes) -> EbmkitError:

@@ -45,6 +45,9 @@ def _lines(mistake: EbmkitError, paint: Callable[[str, str], str]) -> Iterable[s
 def _excerpt(
     place: Place, label: str, arrow: str, mark: str, width: int, paint: Callable[[str, str], str]
 ) -> Iterable[str]:
+    if not place.has_line:
+        yield " " * width + paint(_BLUE, arrow) + f" {place}" + (f": {printable(label, '')}" if label else "")
+        return
     yield " " * width + paint(_BLUE, arrow) + f" {place}"
     line = place.source.line(place.line)
     if not line.strip():
@@ -75,6 +78,8 @@ def _json(mistakes: Sequence[EbmkitError], colour: bool) -> str:
     def place(where: Place | None) -> dict[str, Any] | None:
         if where is None:
             return None
+        if not where.has_line:
+            return {"path": str(where)}
         return {"file": where.source.name, "line": where.line, "column": where.column, "length": where.length}
 
     return json.dumps(
@@ -100,7 +105,7 @@ def _github(mistakes: Sequence[EbmkitError], colour: bool) -> str:
         return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
     def line(mistake: EbmkitError) -> str:
-        place = mistake.place
+        place = mistake.place if mistake.place and mistake.place.has_line else None
         file = escape(printable(place.source.name, "")).replace(":", "%3A").replace(",", "%2C") if place else ""
         where = f" file={file},line={place.line},col={place.column}," if place else " "
         words = " ".join(filter(None, [mistake.message, f"({mistake.label})" if mistake.label else "", mistake.help]))

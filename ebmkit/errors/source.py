@@ -15,6 +15,13 @@ _LINE_END = re.compile("\r\n?|\n")
 #: Path to a value in a spec: `("objective", "sampler", "steps")`, `("evaluate", 0)`.
 Path: TypeAlias = tuple[str | int, ...]
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+
+
+def dotted(path: Path) -> str:
+    """A path as a flag writes it: `objective.sampler.steps`, `evaluate[0]`."""
+    return "".join(f".{step}" if _NAME.match(str(step)) else f"[{step!r}]" for step in path).removeprefix(".")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -22,6 +29,8 @@ class Source:
 
     name: str
     text: str = field(repr=False)
+    #: What messages call every place in it, if the text was made from Python objects and its author never saw it.
+    shown: str = field(default="", compare=False)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -45,6 +54,15 @@ class Place:
     line: int
     column: int
     length: int = 1
+    #: The path of a value in a dictionary, by which messages name it.
+    path: str = field(default="", compare=False)
+
+    @property
+    def has_line(self) -> bool:
+        """Whether the author of the spec wrote this line. A place in a dictionary is known by its path only."""
+        return not self.source.shown
 
     def __str__(self) -> str:
+        if not self.has_line:
+            return printable(self.path or self.source.shown, "")
         return f"{printable(self.source.name, '')}:{self.line}:{self.column}"

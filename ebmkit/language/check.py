@@ -8,7 +8,7 @@ tree, and the tree knows the place.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
@@ -30,6 +30,7 @@ from ebmkit.errors.schema import (
 )
 from ebmkit.errors.source import Path
 from ebmkit.errors.text import TooLarge
+from ebmkit.language.enclosed import Enclosed
 from ebmkit.language.files import FILES, Finder
 from ebmkit.language.found import FOUND, Found
 from ebmkit.language.sections import Spec
@@ -52,11 +53,17 @@ class Checked:
     parts: dict[tuple[str, str], Component]
     #: The shape of a state, if this is the spec as a stage sees it that trains a part of the model.
     seen: tuple[int, ...] | None = None
+    #: The files that a run folder receives with this spec.
+    enclosed: Enclosed = field(default_factory=Enclosed)
 
 
-def check(tree: Node, registry: Registry, *, default_name: str = "experiment") -> Checked:
-    """The spec that a tree spells. Raises `Mistakes` with everything that is wrong."""
-    checker = _Checker(tree, registry)
+def check(
+    tree: Node, registry: Registry, *, default_name: str = "experiment", enclosed: Enclosed | None = None
+) -> Checked:
+    """The spec that a tree spells. Raises `Mistakes` with everything that is wrong. Files that are `enclosed` need not
+    be looked for."""
+    enclosed = enclosed or Enclosed()
+    checker = _Checker(tree, registry, enclosed)
     checker.check_version()
     checker.check_plugins()
     checker.check_files()
@@ -69,13 +76,14 @@ def check(tree: Node, registry: Registry, *, default_name: str = "experiment") -
     if checker.mistakes:
         raise Mistakes(checker.mistakes)
     assert isinstance(spec, Spec)
-    return Checked(spec, tree, {key: part for key, part in checker.checked_parts.items() if part is not None})
+    parts = {key: part for key, part in checker.checked_parts.items() if part is not None}
+    return Checked(spec, tree, parts, enclosed=enclosed)
 
 
 class _Checker:
     """What pydantic calls back to: the registry, the parts, and the mistakes found so far."""
 
-    def __init__(self, tree: Node, registry: Registry) -> None:
+    def __init__(self, tree: Node, registry: Registry, enclosed: Enclosed) -> None:
         assert isinstance(tree.value, dict)
         self.tree = tree
         self.root = tree.value
@@ -86,7 +94,7 @@ class _Checker:
         self.open_parts: list[str] = []  # those whose check is under way, to notice a circle
         self.used_parts: set[str] = set()
         self.absent_plugins: set[str] = set()
-        self._finder = Finder(tree)
+        self._finder = Finder(tree, enclosed)
 
     # What stands at the top -------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ebmkit.errors.source import Source
+    from ebmkit.language.enclosed import Enclosed
     from ebmkit.language.sections import Spec
     from ebmkit.language.text import Node
 
@@ -26,7 +27,8 @@ class Finder:
     preferred, if it still exists.
     """
 
-    def __init__(self, tree: Node) -> None:
+    def __init__(self, tree: Node, enclosed: Enclosed) -> None:
+        self._enclosed = enclosed
         self._root = _folder(tree.place.source)
         self._folders: dict[str, dict[Path | None, None]] = {}
         for text, source in _strings(tree):
@@ -38,6 +40,8 @@ class Finder:
         """The path with the file that was found. Raises a ValueError if it means two files."""
         if Path(path).is_absolute():
             return path
+        if path in self._enclosed.files:
+            return LocatedPath(path, self._enclosed.files[path], {}, self._enclosed)
         folders = dict.fromkeys(folder for folder in self._folders.get(path, [self._root]) if folder)
         looked_in = {**dict.fromkeys(folders, "the folder of the spec"), Path.cwd(): "the working directory"}
         if path in self._recorded and _exists(file := Path(str(self._recorded[path]))):

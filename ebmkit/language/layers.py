@@ -73,6 +73,9 @@ def _with_bases(source: Source, chain: tuple[str, ...], found: list[EbmkitError]
         raise NotASpec(
             f"a spec is a mapping, not {text.show(root.plain())}", root.place, help="a spec begins with 'ebmkit: 1'"
         )
+    if source.shown:
+        root = root.with_paths()
+    assert isinstance(root.value, dict)
     entries = dict(root.value)
     extends = entries.pop("extends", None)
     own = replace(root, value=entries)

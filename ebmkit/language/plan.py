@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.question import Question
+from ebmkit.language.enclosed import Enclosed
 
 if TYPE_CHECKING:
     import pluggy
@@ -39,6 +40,8 @@ class Plan:
     follows: dict[str, Path] = field(default_factory=dict)
     #: The paths of numbers that follow from `samples`: another number of samples changes them.
     from_samples: frozenset[Path] = frozenset()
+    #: The files that the folder of a run receives.
+    enclosed: Enclosed = field(default_factory=Enclosed)
 
     @property
     def hooks(self) -> pluggy.HookRelay:
@@ -88,5 +91,12 @@ def resolved_yaml(plan: Plan) -> str:
     """
     from ebmkit.language.yaml_writer import yaml_text
 
-    origins = {path: str(origin) for path, origin in plan.origins.items()}
+    origins = {path: _words(origin) for path, origin in plan.origins.items()}
     return yaml_text(plan.resolved, origins, plan.from_samples)
+
+
+def _words(origin: Place | str) -> str:
+    """An origin for a comment. The path of a value in a dictionary would repeat where the comment stands."""
+    if isinstance(origin, str):
+        return origin
+    return str(origin) if origin.has_line else origin.source.shown

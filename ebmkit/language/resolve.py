@@ -90,6 +90,7 @@ def _plan(
         manager=registry.plugins.manager,
         follows=judging.follows,
         from_samples=frozenset(from_samples),
+        enclosed=checked.enclosed,
     )
 
 
@@ -105,7 +106,8 @@ class _Filled:
         for name in ("plugins", "parts"):
             if name in self.source.value:  # type: ignore[operator]  # the root is a mapping
                 self.tree[name] = self.source.follow([name]).plain()
-        if files := files_found(checked.spec):
+        found = files_found(checked.spec)
+        if files := {path: file for path, file in found.items() if path not in checked.enclosed.files}:
             self.tree[FILES] = files
             self.origins |= dict.fromkeys(((FILES, path) for path in files), "where it was found")
         for (name, _), part in checked.parts.items():

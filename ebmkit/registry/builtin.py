@@ -47,7 +47,7 @@ COMPONENTS = {
         "mixed_mala nuts parallel_tempering predictor_corrector probability_flow_ode reverse_sde simulated_annealing "
         "underdamped_langevin",
     ),
-    "init": ("inits", "data noise patterns persistent replay training"),
+    "init": ("inits", "data noise patterns persistent points replay training"),
     "noise": ("noise", "conditional_gaussian flow gaussian gaussian_mixture generator parzen snapshot uniform"),
     "schedule": ("schedules", "constant cosine geometric linear ve vp"),
     "bregman": ("bregman", "exponential hellinger itakura_saito kl least_squares logistic power"),

@@ -10,11 +10,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ebmkit.contracts.component import NAME
 from ebmkit.contracts.version import __version__
 from ebmkit.errors.describe import describe_error
 from ebmkit.errors.schema import PluginMissing
+
+if TYPE_CHECKING:
+    from ebmkit.registry.at_hand import AtHand
 
 _GROUP = "ebmkit"
 #: Maximum number of characters of a name in messages.
@@ -28,15 +33,20 @@ class Plugin:
     """The metadata of a plugin, known before anything of it is imported."""
 
     namespace: str
-    distribution: str  # for a file named on the command line, its path
+    distribution: str  # for a file named by the user, its path; for a module, its name
     version: str
-    target: EntryPoint | Path | None
+    target: EntryPoint | Path | ModuleType | AtHand | None
     #: Why it cannot be used; empty if it can.
     trouble: str = ""
     #: Turned off by the user, which is not an error.
     disabled: bool = False
     #: For a package in a folder that need not be installed: the module of its entry point.
     module: str = ""
+
+    @property
+    def is_packaged(self) -> bool:
+        """Whether a distribution brings it. Other code has to be passed again where a run is resumed or opened."""
+        return self.target is None or isinstance(self.target, EntryPoint)
 
     @property
     def label(self) -> str:
@@ -169,3 +179,16 @@ def file_plugin(name: str) -> Plugin:
         raise PluginMissing(f"there is no Python file '{name}'")
     trouble = "" if NAME.match(path.stem) else f"name the file with {NAME_RULE}"
     return Plugin(path.stem, name, "unpackaged", path, trouble)
+
+
+def module_plugin(module: ModuleType, namespace: str = "") -> Plugin:
+    """A module that Python passed; its namespace is the last part of its name, as for a file."""
+    namespace = namespace or module.__name__.rpartition(".")[2]
+    trouble = "" if NAME.match(namespace) else f"name the module with {NAME_RULE}"
+    return Plugin(namespace, f"module {module.__name__}", "unpackaged", module, trouble)
+
+
+def plugin_at_hand(objects: AtHand, namespace: str) -> Plugin:
+    """Objects that Python passed."""
+    trouble = "" if NAME.match(namespace) else f"a namespace is made of {NAME_RULE}"
+    return Plugin(namespace, "passed from Python", "unpackaged", objects, trouble)

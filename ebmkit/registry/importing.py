@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ebmkit.errors.describe import describe_error, type_name
+from ebmkit.registry.at_hand import AtHand
 from ebmkit.registry.hookspecs import API_VERSION
 from ebmkit.registry.plugin_output import output_on_stderr
 from ebmkit.registry.process_state import process_state_kept
@@ -41,9 +42,11 @@ def contained(changed: list[str]) -> Iterator[None]:
 
 def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     """Import a plugin. Any exception that it raises becomes Unusable; `changed` is as in `contained`."""
+    if isinstance(plugin.target, AtHand):
+        return Imported(module_name(plugin), plugin.target.names(), plugin.target.sha256)
     try:
         with contained(changed):
-            module = _import_file(plugin) if isinstance(plugin.target, Path) else plugin.target.load()  # type: ignore[union-attr]
+            module = _module(plugin)
     except BaseException as error:  # SystemExit included: a plugin must not stop ebmkit
         if was_ctrl_c(error):
             raise
@@ -78,6 +81,10 @@ def module_name(plugin: Plugin) -> str:
     """The name under which the module of a plugin is imported."""
     if isinstance(plugin.target, Path):
         return plugin.module or f"ebmkit_plugin_{plugin.namespace}"
+    if isinstance(plugin.target, AtHand):
+        return f"ebmkit_plugin_{plugin.namespace}"
+    if isinstance(plugin.target, ModuleType):
+        return plugin.target.__name__
     return plugin.target.value.partition(":")[0].strip() if plugin.target else ""
 
 
@@ -101,16 +108,22 @@ def _check_attributes(module: ModuleType, names: dict[str, Any]) -> None:
         raise Unusable(f"__getattr__ of its module raised {describe_error(error)}, not AttributeError") from error
 
 
-def _import_file(plugin: Plugin) -> ModuleType:
+def _module(plugin: Plugin) -> Any:
+    """What the target names, imported; an entry point may name something else than a module."""
+    if isinstance(plugin.target, Path):
+        return _import_file(plugin, plugin.target)
+    return plugin.target if isinstance(plugin.target, ModuleType) else plugin.target.load()  # type: ignore[union-attr]
+
+
+def _import_file(plugin: Plugin, target: Path) -> ModuleType:
     import importlib.util
 
     from ebmkit.registry.source_package import source_file
 
-    assert isinstance(plugin.target, Path)
     name = module_name(plugin).partition(".")[0]
-    file = source_file(plugin.target, name) if plugin.module else plugin.target
+    file = source_file(target, name) if plugin.module else target
     assert file is not None  # as was checked when the folder was read
-    if plugin.module and not comes_from(sys.modules.get(name), plugin.target):
+    if plugin.module and not comes_from(sys.modules.get(name), target):
         where = getattr(sys.modules[name], "__file__", "Python itself")
         raise Unusable(f"a module '{name}' was already imported from {where}; rename the package, or start again")
     if plugin.module and name in sys.modules:  # for another entry point of the same folder

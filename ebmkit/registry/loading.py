@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 import pluggy
 
@@ -18,7 +18,9 @@ from ebmkit.errors.base import EbmkitError
 from ebmkit.errors.schema import PluginBroken, PluginMissing
 from ebmkit.errors.source import Place, Source
 from ebmkit.registry import builtin, hookspecs
-from ebmkit.registry.importing import Unusable, comes_from, forget, import_plugin
+from ebmkit.registry.at_hand import AtHand
+from ebmkit.registry.given import NOTEBOOK, PluginsGiven, is_file, listed
+from ebmkit.registry.importing import Unusable, comes_from, forget, import_plugin, module_name
 from ebmkit.registry.spelling import did_you_mean
 from ebmkit.registry.validation import register
 
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from ebmkit.registry.discovery import Plugin
     from ebmkit.registry.offer import Offer
 
-#: Python files with plugins: one, or several.
-PluginFiles: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+#: Of what Python passed.
+_PLACE = Place(Source("plugins", "", shown="plugins"), 1, 1)
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class LoadedPlugin:
 
 
 class Plugins:
-    """The plugins of this process: built-ins, installed distributions, and files named on the command line."""
+    """The plugins of a spec: built-ins, installed distributions, and what the user names or passes."""
 
-    def __init__(self, files: PluginFiles = ()) -> None:
+    def __init__(self, given: PluginsGiven = ()) -> None:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
         self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit")
@@ -60,10 +62,17 @@ class Plugins:
         #: For each plugin that was loaded, the modules that had been imported before it.
         self._earlier: dict[str, frozenset[str]] = {}
         self._found: dict[str, Plugin] | None = None
-        # A string is a sequence too, of letters.
-        several = [files] if isinstance(files, (str, os.PathLike)) else files
-        for number, name in enumerate([os.fspath(file) for file in several], start=1):
-            self._load_file(name, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
+        objects: dict[str, list[Any]] = {}
+        for number, (namespace, one) in enumerate(listed(given), start=1):
+            if is_file(one):
+                name = os.fspath(cast("str | os.PathLike[str]", one))
+                self._load_path(name, namespace, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
+            elif isinstance(one, ModuleType):
+                self._load_module(one, namespace)
+            else:
+                objects.setdefault(namespace or NOTEBOOK, []).append(one)
+        for namespace, some in objects.items():
+            self.join(namespace, some)
 
     def found(self) -> dict[str, Plugin]:
         """All plugins by namespace, from metadata alone."""
@@ -73,29 +82,83 @@ class Plugins:
             self._found = installed()
         return self._found
 
-    def _load_file(self, name: str, place: Place) -> None:
-        """Load a file or folder named by the user at once; any error in it is raised."""
+    def _load_path(self, name: str, namespace: str, place: Place) -> None:
+        """Load a file or folder that the user passed at once; any error in it is raised."""
         from ebmkit.registry.source_package import path_plugins
 
         try:
             plugins = path_plugins(name)
+            if namespace and namespace not in (known := [plugin.namespace for plugin in plugins]):
+                raise PluginBroken(f"the namespace of '{name}' is its own: {', '.join(known)}")
             for plugin in plugins:
                 if plugin.module and comes_from(sys.modules.get(plugin.module), Path(name)):
                     forget(plugin, ())  # its files may have changed since
             for plugin in plugins:
-                taken = self.found().get(plugin.namespace)
-                # The folder of an installed package takes its place.
-                if taken is not None and not (plugin.module and taken.distribution == plugin.distribution):
-                    raise PluginBroken(
-                        f"the {'folder' if plugin.module else 'file'} '{name}' and '{taken.distribution}' both claim "
-                        f"the namespace '{plugin.namespace}'",
-                        help="rename one of them",
-                    )
-                self.found()[plugin.namespace] = plugin
+                self._claim(plugin, "rename one of them")
                 self._load_whole(plugin.namespace)
         except EbmkitError as error:
             error.place = place
             raise
+
+    def _load_module(self, module: ModuleType, namespace: str) -> None:
+        """Load a module that Python passed; any error in it is raised."""
+        from ebmkit.registry.discovery import module_plugin
+
+        try:
+            known = (name for name, each in self.found().items() if module_name(each) == module.__name__)
+            if name := next(known, None):
+                self._load_whole(name)
+                return
+            plugin = module_plugin(module, namespace)
+            self._claim(plugin, 'choose another namespace: plugins={"mine": module}')
+            self._load_whole(plugin.namespace)
+        except EbmkitError as error:
+            error.place = _PLACE
+            raise
+
+    def _claim(self, plugin: Plugin, help: str) -> None:
+        """Enter a plugin under its namespace, unless another one has it."""
+        taken = self.found().get(plugin.namespace)
+        # The folder of an installed package takes its place.
+        if taken is not None and not (plugin.module and taken.distribution == plugin.distribution):
+            what = plugin.distribution
+            if isinstance(plugin.target, Path):
+                what = f"the {'folder' if plugin.module else 'file'} '{plugin.target}'"
+            raise PluginBroken(
+                f"{what} and '{taken.distribution}' both claim the namespace '{plugin.namespace}'", help=help
+            )
+        self.found()[plugin.namespace] = plugin
+
+    def join(self, namespace: str, objects: list[Any]) -> None:
+        """Add objects that Python passed to the plugin of this namespace; any error in them is raised."""
+        from ebmkit.registry.discovery import plugin_at_hand
+
+        known = self.found().get(namespace)
+        joined = AtHand()
+        try:
+            if known is not None and isinstance(known.target, AtHand):
+                joined.components |= known.target.components
+                joined.hooks |= known.target.hooks
+                self.manager.unregister(name=self.loaded.pop(namespace).module)
+                del self.found()[namespace]
+            for one in objects:
+                joined.add(one)
+            self._claim(plugin_at_hand(joined, namespace), 'choose another namespace: plugins={"mine": [...]}')
+            self.load(namespace)
+        except EbmkitError as error:
+            error.place = _PLACE
+            raise
+
+    def component_of(self, one: Any) -> type[Component] | None:
+        """The component that was made of an energy that Python passed."""
+        at_hand = (each.plugin.target for each in self.loaded.values() if isinstance(each.plugin.target, AtHand))
+        return next((each.components[id(one)][1] for each in at_hand if id(one) in each.components), None)
+
+    def package_of(self, cls: type[Any]) -> str | None:
+        """The namespace of the installed plugin whose package defines a class."""
+        top = cls.__module__.partition(".")[0]
+        mine = (name for name, each in self.found().items() if module_name(each).partition(".")[0] == top)
+        return next(mine, None)
 
     def load(self, namespace: str) -> LoadedPlugin:
         """Import one plugin and check it. Raises PluginMissing or PluginBroken with the reason; never anything else."""
@@ -106,7 +169,8 @@ class Plugins:
             raise PluginMissing(
                 f"no plugin '{namespace}' is installed",
                 label=did_you_mean(namespace, self.found()),
-                help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE",
+                help="'ebmkit plugins' lists those installed; to use a Python file of your own, add --plugin FILE, or "
+                "in Python plugins=[...]",
             )
         if namespace not in self._failed:
             self._earlier[namespace] = frozenset(sys.modules)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.errors.schema import UnknownComponent
+from ebmkit.registry.given import NOTEBOOK
 from ebmkit.registry.origin import origin
 from ebmkit.registry.spelling import a, did_you_mean
 
@@ -105,6 +106,30 @@ class Registry:
         alike = [entry for entry in self._entries.values() if entry.kind == kind and entry.name.endswith(f".{name}")]
         return next((entry.name for entry in alike if entry.cls is cls), name)
 
+    def name_of_object(self, one: Any) -> str:
+        """The name in a spec of a component class, a torch module or a function. What has none yet joins the namespace
+        `notebook`. Raises PluginBroken for what cannot be a component."""
+        cls = one if isinstance(one, type) else self.plugins.component_of(one)
+        if cls is not None and (name := self._known_name(cls)):
+            return name
+        package = self.plugins.package_of(one) if isinstance(one, type) else None
+        if package is not None:
+            self.load(package)
+            if name := self._known_name(one):
+                return name
+        self.plugins.join(NOTEBOOK, [one])
+        self._add(self.plugins.loaded[NOTEBOOK].offers, NOTEBOOK, f"{NOTEBOOK}.")
+        self._namespaces.add(NOTEBOOK)
+        joined = self._known_name(one if isinstance(one, type) else self.plugins.component_of(one))
+        assert joined is not None
+        return joined
+
+    def _known_name(self, cls: Any) -> str | None:
+        """The name under which this very class is registered."""
+        bare = getattr(cls, "component_name", None)
+        alike = [entry for entry in self._entries.values() if entry.name.rpartition(".")[2] == bare]
+        return next((entry.name for entry in alike if entry.kind == cls.component_kind and entry.cls is cls), None)
+
     def origin(self, cls: type[Any]) -> str:
         """` of ebmkit-alpha 0.2` for a component of an installed plugin, to be put after its name; empty for others."""
         if not issubclass(cls, Component):
@@ -114,6 +139,9 @@ class Registry:
     def _unknown(self, kind: str, name: str) -> UnknownComponent:
         other = [known for known, known_name in self._entries if known_name == name]
         names = f"'ebmkit list {kind}' shows all of them"
+        owned = [known for known in self.names(kind) if known.endswith(f".{name}")]
+        if owned:  # a plugin was loaded, but the name lacks its namespace
+            return UnknownComponent(f"unknown {noun(kind)} '{name}'", label=f"did you mean '{owned[0]}'?", help=names)
         if other:
             return UnknownComponent(f"'{name}' is {a(noun(other[0]))}, not {a(noun(kind))}", help=names)
         return UnknownComponent(

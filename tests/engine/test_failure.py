@@ -60,7 +60,7 @@ def test_every_failure_is_recorded_with_metric_place_and_reason(plan, tmp_path):
     reasons = [one["reason"] for one in summary["failed"]]
     assert reasons[0] == "metric 'faulty.infinite': infinite is inf after 20 training steps"
     assert "it measured other, but announces announced" in reasons[1]
-    assert all(one["place"].startswith("<experiment>:") for one in summary["failed"])
+    assert [one["place"] for one in summary["failed"]] == ["evaluate[1]", "evaluate[2]", "evaluate[3]"]
     log = (record.folder / "log.txt").read_text()
     assert all(f"{one['what']} failed: {one['reason']}" in log for one in summary["failed"])
 

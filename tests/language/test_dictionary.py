@@ -1,5 +1,7 @@
 """Specs given as Python dictionaries."""
 
+import json
+import re
 from pathlib import Path
 from types import MappingProxyType
 
@@ -8,7 +10,9 @@ import pytest
 import torch
 
 from ebmkit.errors.base import Mistakes
+from ebmkit.errors.render import render
 from ebmkit.language.load import load_spec
+from ebmkit.language.plan import resolved_yaml
 
 
 def spec(**sections):
@@ -55,8 +59,8 @@ def test_infinity_is_refused_as_a_number():
     [
         ({"seed": 3j}, "seed: a value of type 'complex'"),
         ({"sampler": {"use": "langevin", "steps": {5}}}, "sampler.steps: a value of type 'set'"),
-        ({"evaluate": [{"use": object()}]}, "evaluate.0.use: a value of type 'object'"),
-        ({"model": {"use": "gaussian", "mean": np.array([1j])}}, "model.mean.0: a value of type 'complex'"),
+        ({"evaluate": [{"use": object()}]}, r"evaluate\[0\].use: a value of type 'object'"),
+        ({"model": {"use": "gaussian", "mean": np.array([1j])}}, r"model.mean\[0\]: a value of type 'complex'"),
         ({"model": {"use": "gaussian", "mean": torch.zeros(2, device="meta")}}, "model.mean: a value of type 'Tensor'"),
         ({"model": {"use": "gaussian", "mean": torch.eye(2).to_sparse()}}, "model.mean: a value of type 'Tensor'"),
         ({"seed": np.longdouble(3)}, "seed: a value of type 'longdouble'"),
@@ -79,7 +83,57 @@ def test_a_mistake_in_a_dictionary_has_a_place():
     with pytest.raises(Mistakes) as caught:
         load_spec(spec(sampler={"use": "langevin", "step_sise": np.float32(1)}))
     (mistake,) = caught.value.mistakes
-    assert "step_sise" in mistake.place.source.line(mistake.place.line)
+    assert str(mistake.place) == "sampler.step_sise"
+    assert str(caught.value) == (
+        "sampler.step_sise E103 unknown parameter 'step_sise' of sampler 'langevin' (did you mean 'step_size'?)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "path"),
+    [
+        ({"evaluate": ["rhat", {"use": "ess", "samples": True}]}, "evaluate[1].samples"),
+        ({"evaluate": ["rhat", "es"]}, "evaluate[1]"),
+        ({"model": {"use": "gaussian", "mean": [0, "x"]}}, "model.mean[1]"),
+        ({"sampler": {"use": "hmcc"}}, "sampler.use"),
+        ({"parts": {"a": "hmc"}}, "parts.a"),
+        ({"files": {"a b.csv": 3}}, "files['a b.csv']"),
+        ({"model": None}, "model"),
+        ({"ebmkit": 1.0}, "ebmkit"),
+        ({"sampler": "gibbs"}, "sampler"),  # does not fit the model
+    ],
+)
+def test_a_mistake_in_a_dictionary_is_at_its_path(section, path):
+    with pytest.raises(Mistakes) as caught:
+        load_spec(spec(**section))
+    assert [str(mistake.place) for mistake in caught.value.mistakes] == [path]
+
+
+def test_what_a_dictionary_lacks_is_missing_in_the_dictionary():
+    with pytest.raises(Mistakes) as caught:
+        load_spec({"ebmkit": 1, "sampler": "exact"})
+    assert str(caught.value.mistakes[0].place) == "the dictionary"
+
+
+def test_a_mistake_in_a_base_of_a_dictionary_has_its_line(tmp_path):
+    (tmp_path / "base.yaml").write_text("ebmkit: 1\nmodel: {use: gaussian, mean: [0], men: 3}\nsampler: exact\n")
+    with pytest.raises(Mistakes) as caught:
+        load_spec({"extends": str(tmp_path / "base.yaml")})
+    assert str(caught.value.mistakes[0].place) == f"{tmp_path / 'base.yaml'}:2:35"
+
+
+def test_pages_show_the_path_of_a_mistake_and_no_line():
+    with pytest.raises(Mistakes) as caught:
+        load_spec(spec(sampler={"use": "langevin", "step_sise": 1}))
+    text = render(caught.value.mistakes, "text")
+    assert " --> sampler.step_sise: did you mean 'step_size'?" in text.splitlines()
+    assert "|" not in text
+    assert json.loads(render(caught.value.mistakes, "json"))[0]["place"] == {"path": "sampler.step_sise"}
+    assert render(caught.value.mistakes, "github").startswith("::error title=E103::")
+
+
+def test_the_origin_of_a_value_of_a_dictionary_is_the_dictionary():
+    assert re.search(r"^seed: 3 +# the dictionary$", resolved_yaml(load_spec(spec(seed=3))), re.MULTILINE)
 
 
 def test_an_empty_dictionary_is_not_a_spec():

@@ -105,13 +105,13 @@ def npy_header(path: str) -> Header:
 
 def npz_header(path: str, name: str) -> Header:
     """The header of one array in a .npz file."""
-    with opened(path) as file, npz_member(cast("IO[bytes]", _LimitedFile(file)), name) as (member, size):
+    with opened(path) as file, npz_member(cast("IO[bytes]", LimitedFile(file)), name) as (member, size):
         return read_npy_header(member, size)
 
 
 def npz_integers(path: str, name: str) -> tuple[int, ...] | None:
     """The integers of a small array in a .npz file; None if they take more than half of `MOST` bytes."""
-    with opened(path) as file, npz_member(cast("IO[bytes]", _LimitedFile(file)), name) as (member, size):
+    with opened(path) as file, npz_member(cast("IO[bytes]", LimitedFile(file)), name) as (member, size):
         header = read_npy_header(member, size)
         if header.nbytes > MOST // 2 or header.dtype not in _STRUCT:
             return None
@@ -213,7 +213,7 @@ def _instead(names: Iterable[str]) -> str:
     return f"; it contains {', '.join(some)}" if some else ""
 
 
-class _LimitedFile(io.RawIOBase):
+class LimitedFile(io.RawIOBase):
     """A file of which at most `MOST` bytes can be read, whatever its own directory claims."""
 
     def __init__(self, file: IO[bytes]) -> None:

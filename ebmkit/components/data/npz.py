@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ebmkit.components.data.headers import npz_header, npz_integers
+from ebmkit.components.data.npz_names import npz_names
 from ebmkit.components.data.rows import (
     Levels,
     TestFraction,
@@ -34,7 +35,8 @@ class Npz(Data):
         row i is held out if frac(i / 1.618...) < test_fraction
 
     The rule spreads the held-out rows evenly and is the same in every run, for every seed. With `test_path` the rows of
-    that file are held out instead. A flat array contains one-dimensional points.
+    that file are held out instead. A flat array contains one-dimensional points. Arrays of strings `columns` and
+    `classes` are the names of columns and of the labels 0, 1, ..., which samples, pictures and files then have too.
 
     Parameters:
         path: the file; a relative path is relative to the folder of the spec if it exists there, else to the
@@ -74,6 +76,14 @@ class Npz(Data):
 
     def category_count(self) -> int | None:
         return self.categories
+
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        event = self.event()
+        return npz_names(self.path, "columns", event[0]) if len(event) == 1 else None
+
+    def class_names(self) -> tuple[str, ...] | None:
+        names = None if self.y is None else npz_names(self.path, "classes")
+        return names if names and len(names) >= (self.class_count() or 0) else None
 
     def event(self) -> Event:
         event = self._event(self.path)

@@ -21,6 +21,7 @@ from ebmkit.errors.running import StorageFailed
 from ebmkit.language.diff import differences
 from ebmkit.language.plan import Plan
 from ebmkit.language.text import parse, read
+from ebmkit.language.unpackaged import UNPACKAGED, unpackaged
 from ebmkit.language.yaml_writer import yaml_text
 from ebmkit.storage.atomic import storing
 
@@ -35,8 +36,8 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
         "packages": {name: _version(name) for name in ("ebmkit-core", "torch")},
         "plugins": {
             loaded.plugin.namespace: {
-                # A file named on the command line may be elsewhere next time; its hash identifies it.
-                "distribution": None if isinstance(loaded.plugin.target, Path) else loaded.plugin.distribution,
+                # A file may be elsewhere next time; its hash identifies it.
+                "distribution": loaded.plugin.distribution if loaded.plugin.is_packaged else None,
                 "version": loaded.plugin.version,
                 "sha256": loaded.sha256,
             }
@@ -49,6 +50,7 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
         # The rest is for information only.
         "python": platform.python_version(),
         "platform": platform.platform(),
+        UNPACKAGED: unpackaged(plan.plugins),
         "git": {"commit": commit} if (commit := commit_of(Path.cwd())) else None,
     }
 

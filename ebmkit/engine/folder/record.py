@@ -20,7 +20,7 @@ from ebmkit.errors.describe import text_of, type_name
 from ebmkit.errors.printable import printable
 from ebmkit.errors.running import Diverged, ExpectationUnmet, StorageFailed
 from ebmkit.language.plan import Plan, resolved_yaml
-from ebmkit.storage.atomic import make_folder, open_append, storing, sweep, write_json, write_text
+from ebmkit.storage.atomic import make_folder, open_append, storing, sweep, write_bytes, write_json, write_text
 from ebmkit.storage.run_lock import RunLock
 
 Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interrupted", "paused"]
@@ -77,6 +77,8 @@ class Record:
         write_text(folder / "spec.yaml", plan.tree.place.source.text)
         write_text(folder / "resolved.yaml", resolved_yaml(plan))
         write_text(folder / "lock.yaml", lock)
+        for name, file in plan.enclosed.files.items():
+            write_bytes(folder / name, file.read_bytes())
         record.extends = str(extends.resolve()) if extends else ""
         record._begin_session([*drift])
         return record

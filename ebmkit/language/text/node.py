@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ebmkit.errors.source import Place
+from ebmkit.errors.source import Path, Place, dotted
 from ebmkit.language.text.scalar import Scalar
 
 
@@ -49,6 +49,17 @@ class Node:
             elif isinstance(children, list) and key in range(len(children)):
                 node = children[int(key)]
         return node
+
+    def with_paths(self, path: Path = ()) -> Node:
+        """The same tree with the path of every value in its place, for a spec that was given as a dictionary."""
+        value: Scalar | list[Node] | dict[str, Node] = self.value
+        if isinstance(value, dict):
+            value = {name: child.with_paths((*path, name)) for name, child in value.items()}
+        elif isinstance(value, list):
+            value = [child.with_paths((*path, position)) for position, child in enumerate(value)]
+        words = dotted(path)
+        key = self.key and replace(self.key, path=words)
+        return replace(self, value=value, place=replace(self.place, path=words), key=key)
 
     @property
     def head(self) -> Place:
