@@ -39,7 +39,7 @@ class Installed:
 
 
 class Listing:
-    """All installed plugins. Nothing is imported before `catalogues` needs what neither a manifest nor the cache has."""
+    """All installed plugins. None is imported before `catalogues` needs what neither a manifest nor the cache has."""
 
     def __init__(self) -> None:
         self._file = kept_file()
