@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.engine.folder.locked import plugin_changes_explained
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
@@ -65,7 +66,8 @@ def resume(
     `run`."""
     require_one_process()
     check_folder(Path(folder))  # the spec of an old run need not be valid
-    plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
+    with plugin_changes_explained(Path(folder)):
+        plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
     require_torch(plan)
 
     from ebmkit.engine import session

@@ -17,6 +17,7 @@ from ebmkit.cli.common import (
 )
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.output import echo
+from ebmkit.engine.folder.locked import plugin_changes_explained
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
@@ -50,7 +51,8 @@ def command(
     if before["status"] == "finished" and not before["failed"]:
         echo(f"{run} is finished", err=True)
         return
-    plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+    with plugin_changes_explained(run, plugins):
+        plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     require_torch(plan)
 
     from ebmkit.cli.terminal import Watch

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def _complete_name(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from ebmkit.registry.listing import Listing
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.registry import Registry
 
     registry = Registry(Plugins())
-    registry.load_all()  # a plugin that is broken has no names, and this is not the moment to say so
+    registry.describe(Listing())  # a plugin that is broken has no names, and this is not the moment to say so
     return [name for name in registry.names(context.params.get("kind", "")) if name.startswith(typed)]
 
 
@@ -42,7 +43,12 @@ def command(kind: str, name: str | None, as_json: bool, plugins: tuple[str, ...]
     from ebmkit.registry.registry import Registry
 
     with stdout_for_results():
-        description = Registry(Plugins(plugins)).entry(kind, name).description
+        registry = Registry(Plugins(plugins))
+        if "." in name:
+            from ebmkit.registry.listing import Listing
+
+            registry.describe(Listing(), [name.partition(".")[0]])
+        description = registry.described(kind, name)
     shown, offers = description.page, list(description.abilities)
     if as_json:
         echo_json(_as_object(kind, name, shown, offers))

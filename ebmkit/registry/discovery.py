@@ -42,6 +42,8 @@ class Plugin:
     disabled: bool = False
     #: For a package in a folder that need not be installed: the module of its entry point.
     module: str = ""
+    #: The requirements of its distribution.
+    requires: tuple[str, ...] = ()
 
     @property
     def is_packaged(self) -> bool:
@@ -108,17 +110,20 @@ def _name(distribution: Distribution) -> str:
 
 
 def _claim(distribution: Distribution, entry: EntryPoint, names: list[str]) -> _Claim:
-    name, version = _name(distribution), _read(lambda: distribution.version)
     try:
+        metadata = distribution.metadata  # each access reads and parses the file
+        fields = {"name": metadata["Name"], "version": metadata["Version"]}
         requires = tuple(distribution.requires or ())
     except Exception as error:
+        name, version = _name(distribution), _read(lambda: distribution.version)
         return _Claim(name, version, (), entry, f"its metadata cannot be read: {describe_error(error)}")
     trouble = ""
-    if "?" in (lacks := {"name": _read(lambda: distribution.name), "version": version}).values():
-        trouble = f"its metadata has no {next(key for key in lacks if lacks[key] == '?')}; install it again"
+    if lacking := [key for key, value in fields.items() if not value]:
+        trouble = f"its metadata has no {lacking[0]}; install it again"
     elif names.count(entry.name) > 1:
         trouble = f"it names the entry point '{entry.name}' twice"
-    return _Claim(name, version, requires, entry, trouble)
+    name = _shortened(fields["name"]) if fields["name"] else _name(distribution)
+    return _Claim(name, fields["version"] or "?", requires, entry, trouble)
 
 
 def _read(field: Callable[[], str | None]) -> str:
@@ -142,7 +147,15 @@ def _from_metadata(namespace: str, claims: list[_Claim]) -> Plugin:
         trouble = f"a namespace is made of {NAME_RULE}"
     else:
         trouble = unmet_requirement(claim.version, claim.requires)
-    return Plugin(namespace, ", ".join(names), claim.version, claim.entry, trouble, _disabled(namespace))
+    return Plugin(
+        namespace,
+        ", ".join(names),
+        claim.version,
+        claim.entry,
+        trouble,
+        _disabled(namespace),
+        requires=claim.requires,
+    )
 
 
 def _disabled(namespace: str) -> bool:

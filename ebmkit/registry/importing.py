@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Collection, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ebmkit.contracts.component import mistakes_marked
 from ebmkit.errors.describe import describe_error, type_name
 from ebmkit.registry.at_hand import AtHand
 from ebmkit.registry.hookspecs import API_VERSION
@@ -45,7 +47,7 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     if isinstance(plugin.target, AtHand):
         return Imported(module_name(plugin), plugin.target.names(), plugin.target.sha256)
     try:
-        with contained(changed):
+        with contained(changed), mistakes_marked():
             module = _module(plugin)
     except BaseException as error:  # SystemExit included: a plugin must not stop ebmkit
         if was_ctrl_c(error):
@@ -155,8 +157,21 @@ def digest(file: str | None) -> str:
     if not file:
         raise Unusable("its module has no file: a package needs an __init__.py")
     path = Path(file)
-    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    names = _python_files(str(path.parent)) if path.name == "__init__.py" else [(path.name,)]
     digest = hashlib.sha256()
-    for each in files:
-        digest.update(each.relative_to(path.parent).as_posix().encode() + b"\0" + each.read_bytes() + b"\0")
+    for parts in names:
+        content = path.parent.joinpath(*parts).read_bytes()
+        digest.update("/".join(parts).encode() + b"\0" + content + b"\0")
     return digest.hexdigest()
+
+
+def _python_files(folder: str, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The Python files below a folder in order, each as the parts of its path; folders that are links are left out."""
+    found: list[tuple[str, ...]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                found += _python_files(entry.path, (*above, entry.name))
+            elif entry.name.endswith(".py"):
+                found.append((*above, entry.name))
+    return found if above else sorted(found)

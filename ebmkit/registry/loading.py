@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -40,13 +40,18 @@ class LoadedPlugin:
     plugin: Plugin
     module: str
     offers: tuple[Offer, ...]
+    #: Its components that cannot be used, as offers that raise the reason; and all these reasons.
+    broken: tuple[Offer, ...]
+    mistakes: tuple[str, ...]
+    #: The names of its hooks.
+    hooks: tuple[str, ...]
     sha256: str
     #: What it changed in the process when it was imported; all of it was restored.
     changed: tuple[str, ...]
 
     @property
     def components(self) -> tuple[type[Component], ...]:
-        """Its components, all imported. Raises PluginBroken if one fails validation."""
+        """Its components that can be used, all imported. Raises PluginBroken if one fails validation now."""
         return tuple(offer.load() for offer in self.offers)
 
 
@@ -56,7 +61,7 @@ class Plugins:
     def __init__(self, given: PluginsGiven = ()) -> None:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
-        self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit")
+        self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit").offers
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
         #: For each plugin that was loaded, the modules that had been imported before it.
@@ -95,7 +100,7 @@ class Plugins:
                     forget(plugin, ())  # its files may have changed since
             for plugin in plugins:
                 self._claim(plugin, "rename one of them")
-                self._load_whole(plugin.namespace)
+                self.load_whole(plugin.namespace)
         except EbmkitError as error:
             error.place = place
             raise
@@ -107,11 +112,11 @@ class Plugins:
         try:
             known = (name for name, each in self.found().items() if module_name(each) == module.__name__)
             if name := next(known, None):
-                self._load_whole(name)
+                self.load_whole(name)
                 return
             plugin = module_plugin(module, namespace)
             self._claim(plugin, 'choose another namespace: plugins={"mine": module}')
-            self._load_whole(plugin.namespace)
+            self.load_whole(plugin.namespace)
         except EbmkitError as error:
             error.place = _PLACE
             raise
@@ -185,29 +190,26 @@ class Plugins:
                 raise self._broken(plugin) from reason
         raise self._broken(plugin)
 
-    def load_all(self) -> list[PluginBroken]:
-        """Load all plugins, and return the errors of those that could not be loaded."""
-        broken = []
-        for namespace, plugin in self.found().items():
-            if plugin.disabled:
-                continue
-            try:
-                self._load_whole(namespace)
-            except PluginBroken as error:
-                broken.append(error)
-        return broken
+    def load_whole(self, namespace: str) -> LoadedPlugin:
+        """Load a plugin with all its components, including those that would be imported later.
 
-    def _load_whole(self, namespace: str) -> None:
-        """Load a plugin with all its components, including those that would be imported later."""
+        Raises as `load` does, also if none of its components can be used.
+        """
         loaded = self.load(namespace)
-        try:
-            _ = loaded.components
-        except PluginBroken as error:
-            self._failed[namespace] = str(error.__cause__)
+        errors = [(offer, error) for offer in loaded.offers if (error := _failure(offer))]
+        if not errors:
+            return loaded
+        failed = tuple(offer for offer, _ in errors)
+        mistakes = (*loaded.mistakes, *(str(error.__cause__) for _, error in errors))
+        if len(failed) == len(loaded.offers):
+            self._failed[namespace] = "; ".join(mistakes)
             del self.loaded[namespace]
             self.manager.unregister(name=loaded.module)
             forget(loaded.plugin, self._earlier[namespace])
-            raise
+            raise self._broken(loaded.plugin) from errors[0][1]
+        usable = tuple(offer for offer in loaded.offers if offer not in failed)
+        self.loaded[namespace] = replace(loaded, offers=usable, broken=(*loaded.broken, *failed), mistakes=mistakes)
+        return self.loaded[namespace]
 
     def _broken(self, plugin: Plugin) -> PluginBroken:
         return PluginBroken(f"{plugin.label} cannot be used: {self._failed[plugin.namespace]}")
@@ -217,5 +219,16 @@ class Plugins:
         if isinstance(plugin.target, Path) and not plugin.module:
             forget(plugin, ())  # another file of this name may have been loaded earlier
         module = import_plugin(plugin, changed)
-        offers = register(self.manager, module.name, module.names, plugin.label, changed)
-        return LoadedPlugin(plugin, module.name, offers, module.sha256, tuple(dict.fromkeys(changed)))
+        made = register(self.manager, module.name, module.names, plugin.label, changed)
+        noticed = tuple(dict.fromkeys(changed))
+        return LoadedPlugin(
+            plugin, module.name, made.offers, made.broken, made.mistakes, made.hooks, module.sha256, noticed
+        )
+
+
+def _failure(offer: Offer) -> PluginBroken | None:
+    try:
+        offer.load()
+    except PluginBroken as error:
+        return error
+    return None

@@ -288,7 +288,7 @@ HOOKS = {
         SQUARE + "\n@hookimpl\ndef ebmkit_componets():\n    return []", "did you mean 'ebmkit_components'"
     ),
     "a hook with an unknown argument": Fault(
-        SQUARE + "\n@hookimpl\ndef ebmkit_step_ended(views):\n    pass", "PluginValidationError"
+        SQUARE + "\n@hookimpl\ndef ebmkit_step_ended(views):\n    pass", "did you mean 'view'"
     ),
     "a hook without its marker": Fault(
         SQUARE + "\ndef ebmkit_run_started(view, folder):\n    pass", "lacks the marker"
