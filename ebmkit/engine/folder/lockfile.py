@@ -17,7 +17,7 @@ from ebmkit.contracts.walk import walk
 from ebmkit.engine.folder.commit import commit_of
 from ebmkit.engine.parts import Parts
 from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.errors.running import StorageFailed
+from ebmkit.errors.running import Drifted, StorageFailed
 from ebmkit.language.diff import differences
 from ebmkit.language.plan import Plan
 from ebmkit.language.text import parse, read
@@ -93,3 +93,11 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def drifted(folder: Path, differing: list[str]) -> Drifted:
+    """The error if a run is continued under other conditions."""
+    return Drifted(
+        f"{folder} was started under different conditions: " + "; ".join(differing),
+        help="--allow-drift continues anyway; results may then differ from those of an uninterrupted run",
+    )
