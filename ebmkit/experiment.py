@@ -54,9 +54,9 @@ def run(
     require_torch(plan)
 
     from ebmkit.engine import session  # imports torch
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
-    return session.run(plan, runs_dir=runs_dir, draw=draw_run if report else None)
+    return session.run(plan, runs_dir=runs_dir, draw=draw_run if report else None, picture=draw_samples)
 
 
 def resume(
@@ -71,9 +71,10 @@ def resume(
     require_torch(plan)
 
     from ebmkit.engine import session
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
-    return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run if report else None)
+    draw = draw_run if report else None
+    return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw, picture=draw_samples)
 
 
 class Run:

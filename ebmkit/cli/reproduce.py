@@ -36,11 +36,11 @@ def command(run: Path, runs_dir: Path, allow_drift: bool, plugins: tuple[str, ..
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine import session
     from ebmkit.engine.folder.reproduction import compare
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
     with Watch(quiet=quiet, as_json=as_json) as watch:
         like = None if allow_drift else run
-        again = session.run(plan, runs_dir=runs_dir, draw=draw_run, progress=watch, like=like)
+        again = session.run(plan, runs_dir=runs_dir, draw=draw_run, picture=draw_samples, progress=watch, like=like)
     found = compare(run, again.folder)
     for thing, same in found.items():
         echo(f"{'same' if same else 'DIFFERENT':<10} {thing}", err=as_json)

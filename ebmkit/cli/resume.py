@@ -58,10 +58,12 @@ def command(
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.limit import Limit
     from ebmkit.engine.session import resume
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
     with Watch(quiet=quiet, as_json=as_json, report=not no_report) as watch:
         limit, draw = Limit(max_steps, max_time), None if no_report else draw_run
-        record = resume(plan, run, allow_drift=allow_drift, draw=draw, progress=watch, limit=limit)
+        record = resume(
+            plan, run, allow_drift=allow_drift, draw=draw, picture=draw_samples, progress=watch, limit=limit
+        )
     if record.mistakes:
         raise Mistakes(record.mistakes)

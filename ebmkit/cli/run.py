@@ -97,10 +97,10 @@ def carry_out(
 
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.session import run
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
     with Watch(quiet=quiet, as_json=as_json, report=report) as watch:
         draw = draw_run if report else None
-        record = run(plan, runs_dir=runs_dir, draw=draw, progress=watch, limit=limit)
+        record = run(plan, runs_dir=runs_dir, draw=draw, picture=draw_samples, progress=watch, limit=limit)
     if record.mistakes:
         raise Mistakes(record.mistakes)

@@ -7,12 +7,14 @@
     check_component(MySampler, partners=[MyRBM()])    # a model to run it on, if no other one fits
     check_component(MySampler, expected_failures={"keeps_the_target": "biased by design"})
 
-`trials` gives the same as cases for pytest, `laws_of` the laws of a kind.
+`trials` gives the same as cases for pytest, `laws_of` the laws of a kind. `tracked_run` is what a tracker opens, for
+tests of what it records.
 """
 
 from ebmkit.testing.law import ExpectedFailure, Inapplicable
 from ebmkit.testing.laws import laws_of
 from ebmkit.testing.report import Report
+from ebmkit.testing.tracked import tracked_run
 from ebmkit.testing.trial import Broken, HeldAfterAll, Trial, Unexamined, check_component, examine, trials
 
 __all__ = [
@@ -26,5 +28,6 @@ __all__ = [
     "check_component",
     "examine",
     "laws_of",
+    "tracked_run",
     "trials",
 ]

@@ -16,6 +16,7 @@ from ebmkit.contracts.walk import walk
 from ebmkit.engine.folder.commit import commit_of
 from ebmkit.engine.folder.locked import packages, plugin_entry, read_lock
 from ebmkit.engine.parts import Parts
+from ebmkit.errors.running import Drifted
 from ebmkit.language.diff import differences
 from ebmkit.language.plan import Plan
 from ebmkit.language.unpackaged import UNPACKAGED, unpackaged
@@ -69,3 +70,11 @@ def _device(device: torch.device) -> str:
 def _sha256(path: Path) -> str:
     with storing(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def drifted(folder: Path, differing: list[str]) -> Drifted:
+    """The error if a run is continued under other conditions."""
+    return Drifted(
+        f"{folder} was started under different conditions: " + "; ".join(differing),
+        help="--allow-drift continues anyway; results may then differ from those of an uninterrupted run",
+    )
