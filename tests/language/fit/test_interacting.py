@@ -36,7 +36,8 @@ class Gather(Sampler):
 
     def step(self, energy, state, rng):
         energy, gradient = energy.value_and_grad(state.x)
-        return Flock(state.x - 0.1 * gradient - 0.1 * (state.x - state.x.mean(0))), StepInfo(acceptance=torch.ones_like(energy))
+        x = state.x - 0.1 * gradient - 0.1 * (state.x - state.x.mean(0))
+        return Flock(x), StepInfo(acceptance=torch.ones_like(energy))
 """
 
 
