@@ -164,17 +164,21 @@ def continues_from_a_checkpoint(sampler: Sampler, case: Case) -> None:
 
 
 def chains_are_independent(sampler: Sampler, case: Case) -> None:
-    """The start of one chain does not affect the other chains."""
+    """The start of one chain does not affect the other chains; if `interacting` says that it does, some of them."""
     module, x = _setting(sampler, case)
     model, event = model_for(sampler, case.event, case.partners)
     elsewhere = x.clone()
     # Every unit of discrete states is changed.
     values = values_of(model)
     elsewhere[0] = _changed(x[0], values) if values else states(model, 1, event, generator(9))[0]
+    seen = []
     for steps in (1, STEPS):  # after many steps, discrete chains with the same random numbers may have coalesced
         short = _short(sampler, steps)
-        off = float((_run(short, module, x).x[1:] - _run(short, module, elsewhere).x[1:]).abs().max())
-        require(off <= 1e-12, f"moving the first chain moved another one by {off:.3g}")
+        seen.append(float((_run(short, module, x).x[1:] - _run(short, module, elsewhere).x[1:]).abs().max()))
+    if sampler.traits().interacting:
+        require(max(seen) > 1e-12, "`interacting` says that chains move each other, but the first one moved no other")
+    else:
+        require(max(seen) <= 1e-12, f"moving the first chain moved another one by {max(seen):.3g}")
 
 
 def _changed(x: Tensor, values: tuple[float, ...]) -> Tensor:
@@ -199,6 +203,8 @@ def keeps_the_target(sampler: Sampler, case: Case) -> None:
     """
     if sampler.traits().searches:
         raise Inapplicable("it searches for low energies, and has no target distribution")
+    if sampler.traits().interacting:
+        raise Inapplicable("its chains move each other, so they do not stay independent draws")
     if sampler.inner():
         raise Inapplicable("its replicas do not start from their own target distribution")
     model, event = model_for(sampler, case.event, case.partners)
