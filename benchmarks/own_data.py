@@ -5,10 +5,11 @@
 
 Each run reads a file, as a user's does, and has default parameters but for the number of steps. The distance is the
 sliced Wasserstein distance of the samples to held-out points, in multiples of its floor, that of training points. What
-is known is in benchmarks/own_data.jsonl, a line for each run, which is part of the repository, so that seeds accumulate:
-a second call continues from there, and `--known` runs nothing. Runs are known by the defaults that they were made with;
-those of other defaults are dropped at the end of a call and made again. The table is printed at the end; `--page` also
-writes it to docs/evidence.md, as its last section, where rows of objectives stay of which nothing is known.
+is known is in benchmarks/own_data.jsonl, a line for each run, which is part of the repository, so that seeds
+accumulate: a second call continues from there, and `--known` runs nothing. Runs are known by the defaults that they
+were made with; those of other defaults are dropped at the end of a call and made again. The table is printed at the
+end; `--page` also writes it to docs/evidence.md, as its last section, where rows of objectives stay of which nothing is
+known.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ KEPT = ("sliced_wasserstein", "sliced_wasserstein_floor", "verdict")
 BLIND = "weights of separated modes"
 #: Objectives that are another one by default, bit for bit (tests/components/objectives/test_twins.py).
 TWINS = {"adaptive_bregman": "adaptive_nce", "sliced_score_matching": "hutchinson_score_matching"}
-#: Data that are three blobs in other units, so that their runs are the same, bit for bit (tests/engine/test_data_units.py).
+#: Three blobs in other units: their runs are the same, bit for bit (tests/engine/test_data_units.py).
 IN_OTHER_UNITS = ("mean at 100", "scale 1e-3", "scale 50")
 
 Rng = np.random.Generator
@@ -290,8 +291,8 @@ def said(rows: list[dict[str, Any]]) -> str:
     silent = [f"{row['set']}, {row['objective']}, seed {row['seed']}" for row in far if verdict(row) == "match"]
     text = (
         f"Of {len(done):,} runs whose raw figures are in benchmarks/own_data.jsonl, {len(far)} are above twice the "
-        f"floor: {words['MISMATCH']} of these say that their samples do not match the data, {words['slight']} that they "
-        f"differ slightly, and {sum(row['blind'] for row in far)} explain it by the weights of separated modes."
+        f"floor: {words['MISMATCH']} of these say that their samples do not match the data, {words['slight']} that "
+        f"they differ slightly, and {sum(row['blind'] for row in far)} explain it by the weights of separated modes."
     )
     return text + (f" Without a word: {'; '.join(silent)}." if silent else "")
 

@@ -55,8 +55,8 @@ class AnnealedLangevin(Sampler):
 
     Reference: Song and Ermon, "Generative modeling by estimating gradients of the data distribution", arXiv:1907.05600,
     algorithm 1; Song et al., "Score-based generative modeling through stochastic differential equations",
-    arXiv:2011.13456, algorithm 2 (`predict`); Jolicoeur-Martineau et al., "Adversarial score matching and improved sampling for image generation",
-    arXiv:2009.05475 (the last step).
+    arXiv:2011.13456, algorithm 2 (`predict`); Jolicoeur-Martineau et al., "Adversarial score matching and improved
+    sampling for image generation", arXiv:2009.05475 (the last step).
 
     Example: sampler: {use: annealed_langevin, schedule: {use: geometric, sigma_max: 5.0}, steps_per_level: 100}
     """
