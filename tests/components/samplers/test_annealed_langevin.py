@@ -121,7 +121,7 @@ def test_moments_of_the_chain_follow_the_recursion(event):
 @pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("event", EVENTS, ids=str)
 def test_a_prediction_is_a_step_of_the_reverse_diffusion(event, name):
-    """Song et al., algorithm 2, for levels that fall: x + (sigma_i^2 - sigma_{i+1}^2) s + sqrt(...) z, then Langevin."""
+    """Song et al., algorithm 2, as levels fall: x + (sigma_i^2 - sigma_{i+1}^2) s + sqrt(...) z, then Langevin."""
     schedule, sigmas = SCHEDULES[name]
     clean, n, T, h = gaussian(schedule, event), 4, 3, 0.03
     sampler = AnnealedLangevin(schedule=schedule, steps_per_level=T, step_size=h, predict=True, denoise=False)
