@@ -93,7 +93,7 @@ class Trial:
                 raise Broken(words) from error
         if len(reasons) == len(cases):
             raise Inapplicable("; ".join(dict.fromkeys(reasons)) or "it takes none of the test shapes")
-        return "; ".join(remarks)
+        return remarks[0] if remarks else ""
 
     def _who(self) -> str:
         return f"{self.component.component_kind} '{self.component.component_name}'"
