@@ -156,7 +156,7 @@ class Session:
             self.health.restore(self.state.stage, self.state.stage_began, self.history.records)
         record.step = self.state.step
         self.evaluation = Evaluation(self.view, self.run_log.warn)
-        self.hooks = Hooks(plan, self.run_log.warn)
+        self.hooks = Hooks(plan, self.run_log.warn, self.run_log.say)
         #: Of the long chains that draw the final samples, if the spec has any.
         self.chains = self._chain_checkpoints(source) if plan.spec.chains else None
         #: Opened when the run starts; they receive what is recorded.
@@ -179,7 +179,11 @@ class Session:
         if self.state.step:
             self.run_log.say(f"continuing after step {self.state.step}")
         records = self.history.records
-        with self.streams.lent_to_torch(), Trackers(self.plan, self.record.folder, records) as self.trackers:
+        with (
+            self.streams.lent_to_torch(),
+            self.hooks.watched(),
+            Trackers(self.plan, self.record.folder, records) as self.trackers,
+        ):
             try:
                 self._work(draw)
             except Interrupted as signal:
