@@ -152,7 +152,7 @@ class Session:
             self.health.restore(self.state.stage, self.state.stage_began, self.history.records)
         record.step = self.state.step
         self.evaluation = Evaluation(self.view, self.run_log.warn, lambda x: self.pictures.samples(x))
-        self.hooks = Hooks(plan, self.run_log.warn)
+        self.hooks = Hooks(plan, self.run_log.warn, self.run_log.say)
         #: Of the long chains that draw the final samples, if the spec has any.
         self.chains = self._chain_checkpoints(source) if plan.spec.chains else None
         #: Opened when the run starts; they receive what is recorded.
@@ -176,7 +176,11 @@ class Session:
         if self.state.step:
             self.run_log.say(f"continuing after step {self.state.step}")
         past = self.history.records, self.state.step
-        with self.streams.lent_to_torch(), Trackers(self.plan, self.record.folder, *past) as self.trackers:
+        with (
+            self.streams.lent_to_torch(),
+            self.hooks.watched(),
+            Trackers(self.plan, self.record.folder, *past) as self.trackers,
+        ):
             self.pictures = Pictures(self.view, self.trackers, picture, self.run_log.warn)
             if self.state.evaluated == self.state.step > 0:
                 self.pictures.again(self.state.step)

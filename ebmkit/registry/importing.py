@@ -17,6 +17,8 @@ from ebmkit.registry.at_hand import AtHand
 from ebmkit.registry.hookspecs import API_VERSION
 from ebmkit.registry.plugin_output import output_on_stderr
 from ebmkit.registry.process_state import process_state_kept
+from ebmkit.registry.slow_calls import SlowCalls
+from ebmkit.registry.torch_functions import replaced_by
 
 if TYPE_CHECKING:
     from ebmkit.registry.discovery import Plugin
@@ -37,9 +39,28 @@ class Imported(NamedTuple):
 @contextmanager
 def contained(changed: list[str]) -> Iterator[None]:
     """Around code of a plugin that should only define something: it prints on stderr, and changes of the process are
-    undone; `changed` receives their names."""
-    with process_state_kept(changed), output_on_stderr():
+    undone; `changed` receives their names. `os._exit` raises an exception, which names the plugin."""
+    with process_state_kept(changed), output_on_stderr(), _exit_refused():
         yield
+
+
+@contextmanager
+def _exit_refused() -> Iterator[None]:
+    """Within this context only ebmkit itself may end the process at once, as it does at Ctrl-C; and processes that were
+    forked."""
+    leave, process = os._exit, os.getpid()
+
+    def refuse(status: int) -> None:
+        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        if os.getpid() != process or caller.partition(".")[0] == "ebmkit":
+            leave(status)
+        raise SystemExit(f"it called os._exit({status})")
+
+    os._exit = refuse  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
@@ -47,7 +68,7 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     if isinstance(plugin.target, AtHand):
         return Imported(module_name(plugin), plugin.target.names(), plugin.target.sha256)
     try:
-        with contained(changed), mistakes_marked():
+        with _named_if_slow(plugin), contained(changed), mistakes_marked():
             module = _module(plugin)
     except BaseException as error:  # SystemExit included: a plugin must not stop ebmkit
         if was_ctrl_c(error):
@@ -58,10 +79,22 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     names = ModuleType.__getattribute__(module, "__dict__")  # not through methods that the module may define
     _check_version(names.get("EBMKIT_API", API_VERSION))
     _check_attributes(module, names)
+    if replaced := replaced_by(str(names.get("__file__"))):
+        several = f" and {len(replaced) - 1} more functions" if len(replaced) > 1 else ""
+        raise Unusable(f"importing it replaced {replaced[0]}{several}, which all other components use")
     try:
         return Imported(module_name(plugin), names, digest(names.get("__file__")))
     except (OSError, TypeError, ValueError) as error:
         raise Unusable(f"its files cannot be read: {describe_error(error)}") from error
+
+
+@contextmanager
+def _named_if_slow(plugin: Plugin) -> Iterator[None]:
+    stderr = sys.stderr  # that of the user, not what the plugin makes of it
+    slow = SlowCalls(lambda line: print(line, file=stderr, flush=True), "Ctrl-C ends ebmkit")
+    slow.begin(f"importing {plugin.label}")
+    with slow.watched():
+        yield
 
 
 def forget(plugin: Plugin, before: Collection[str]) -> None:

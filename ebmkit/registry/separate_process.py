@@ -67,7 +67,9 @@ def _read(line: str) -> Catalogue | Broken:
 def _ending(status: int, lines: list[str]) -> str:
     """How the process ended, from what `faulthandler` of Python left."""
     text = "\n".join(lines)
-    where = re.search(r'File "([^"\n]{1,300})", line (\d+)', text)
+    # After a crash the first thread is the one that crashed; otherwise the main thread is the last.
+    thread = text if "Current thread" in text else text.rpartition("\nThread ")[2]
+    where = re.search(r'File "([^"\n]{1,300})", line (\d+)', thread)
     place = f" ({where[1]}, line {where[2]})" if where else ""
     if "Timeout (" in text:
         return f"did not end within {LONGEST_IMPORT:g} seconds{place}"
