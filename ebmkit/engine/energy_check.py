@@ -62,8 +62,8 @@ def _check_gradient(energy: Tensor, point: Tensor, sampler: str) -> None:
     if wrong := int((~found.flatten(1).isfinite().all(1)).sum()):
         raise Diverged(
             f"the gradient of the energy is {_first_odd(found)} at {wrong} of {len(point)} starting points, where the "
-            "energy itself is finite; a square root or a logarithm at zero does this: add a small constant inside, or pass "
-            "another init="
+            "energy itself is finite; a square root or a logarithm at zero does this: add a small constant inside, or "
+            "pass another init="
         )
 
 

@@ -65,7 +65,7 @@ class Plugins:
         objects: dict[str, list[Any]] = {}
         for number, (namespace, one) in enumerate(listed(given), start=1):
             if is_file(one):
-                name = str(os.fspath(one))
+                name = os.fspath(one)
                 self._load_given(name, namespace, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
             elif isinstance(one, ModuleType):
                 self._load_given(one, namespace, _PLACE)
