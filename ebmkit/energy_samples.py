@@ -56,16 +56,10 @@ def sample(
     With `folder`, a folder for runs, the chains are a run in it, which `ebmkit.resume` continues if it is interrupted:
     an energy at hand is passed to it again, `plugins=[energy]`. If the chains have not converged, a warning says so.
     """
-    require_one_process()
     spec = _spec(energy, event, chains=chains, samples=samples, sampler=sampler, init=init)
     spec |= {"seed": seed, "device": device, "dtype": dtype}
     spec["chains"] |= {"thin": thin}
-    plan = load_spec(spec, plugins=plugins)
-    if warmup is not None:
-        tuned = plan.spec.sampler is not None and plan.spec.sampler.tunes()
-        spec["chains"] |= {"warmup": warmup, "burn_in": 0} if tuned else {"burn_in": warmup}
-        plan = load_spec(spec, plugins=plugins)
-    require_torch(plan)
+    plan = _plan(spec, plugins, warmup)
 
     from ebmkit.engine.energy_samples import draw  # imports torch
 
@@ -187,6 +181,17 @@ class Table:
         rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in self._cells()]
         more = f"<p>and {self.more:,} more coordinates</p>" if self.more else ""
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>{more}"
+
+
+def _plan(spec: dict[str, Any], plugins: PluginsGiven, warmup: int | None) -> Plan:
+    require_one_process()
+    plan = load_spec(spec, plugins=plugins)
+    if warmup is not None:
+        tuned = plan.spec.sampler is not None and plan.spec.sampler.tunes()
+        spec["chains"] |= {"warmup": warmup, "burn_in": 0} if tuned else {"burn_in": warmup}
+        plan = load_spec(spec, plugins=plugins)
+    require_torch(plan)
+    return plan
 
 
 def _spec(

@@ -95,6 +95,14 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, {self.status}, step {self.summary['step']})"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        facts = {"folder": self.folder, "status": self.status, "step": self.summary["step"]}
+        facts |= {name: f"{value:.5g}" for name, value in self.results.items()}
+        rows = (f"<tr><th>{escape(str(name))}</th><td>{escape(str(of))}</td></tr>" for name, of in facts.items())
+        return f"<table>{''.join(rows)}</table>"
+
     @property
     def status(self) -> str:
         """`finished`, or how the run ended."""
@@ -129,6 +137,14 @@ class Run:
         labels)`. A score network then returns scores, `(B, *event)`.
         """
         return self.view.module.eval()
+
+    @property
+    def extras(self) -> nn.Module | None:
+        """The auxiliary modules that the objective trained, in eval mode and in the space of `scale`: a network for the
+        noise, a generator, the rival of a `Contest` as `run.extras.rival`, a replay buffer. None if it has none, or if
+        every stage of training has its own, which it keeps only while it lasts."""
+        extras = self.view.parts.extras
+        return None if extras is None else extras.eval()
 
     @property
     def metrics(self) -> dict[str, list[tuple[int, float]]]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import ebmkit
 from ebmkit.api import Sampler, StepInfo, component
@@ -135,7 +136,6 @@ def test_a_run_says_how_its_code_is_passed(tmp_path, plugins, name, words):
 
 
 def test_a_run_with_a_plugin_file_says_how_it_is_passed(tmp_path):
-    (tmp_path / "mine.py").write_text("from tests.test_at_hand_runs import Drift\n")
     (tmp_path / "mine.py").write_text(
         "from ebmkit.api import Bregman, component\n\n\n@component('half')\nclass Half(Bregman):\n"
         '    """Half."""\n\n    def psi(self, u):\n        return u * u / 2\n'
@@ -159,3 +159,29 @@ def test_a_plan_has_its_plugins_and_data_already():
         ebmkit.run(plan, data=X)
     with pytest.raises(ValueError, match="pass them to load_spec"):
         ebmkit.run(plan, plugins=Drift)
+
+
+def test_what_a_notebook_shows_is_short(tmp_path):
+    chains = {"sampler": "notebook.drift", "chains": {"count": 2, "burn_in": 1}}
+    plan = ebmkit.load_spec(spec(objective="nce", **chains, evaluate=["moments"]), plugins=Drift, data=X)
+    record = ebmkit.run(plan, runs_dir=tmp_path, report=False)
+    run = ebmkit.open_run(record.folder, plugins=Drift)
+    assert repr(plan) == (
+        f"Plan('experiment', data npz, model mlp, objective nce, sampler drift, 6 steps, hash {plan.hash[:8]})"
+    )
+    assert repr(record).startswith(f"Record('{record.folder}', finished, step 6, mean(x0) ")
+    assert repr(run.view.draws) == "Draws(2 chains of 20 draws of (2,), with energy)"
+    assert repr(run) == f"Run('{record.folder}', finished, step 6)"
+    assert "<th>mean(x0)</th>" in run._repr_html_()
+
+
+def test_a_run_hands_out_the_side_networks(tmp_path):
+    folder = ebmkit.run(
+        spec(objective={"use": "stein", "width": 4}, sampler="hmc"), data=X, runs_dir=tmp_path, report=False
+    ).folder
+    run = ebmkit.open_run(folder)
+    critic, trace = run.extras.rival(torch.zeros(3, 2))
+    assert (critic.shape, trace.shape) == ((3, 2), (3,))
+    assert not run.extras.training
+    saved = load_file(folder / "checkpoints/step-000006/extras.safetensors")
+    assert all(torch.equal(saved[name], tensor) for name, tensor in run.extras.state_dict().items())

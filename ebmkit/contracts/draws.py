@@ -29,6 +29,11 @@ class Draws(NamedTuple):
     #: Results of a warm-up: `step_size`, `inverse_mass`, and the sequence `step_sizes (warmup,)`.
     tuning: dict[str, Tensor]
 
+    def __repr__(self) -> str:
+        chains, draws, *event = self.x.shape
+        known = f"with {', '.join(self.seen)}" if self.seen else "without statistics"
+        return f"Draws({chains} chains of {draws:,} draws of {tuple(event)}, {known})"
+
     @property
     def total(self) -> int:
         """The number of states of all chains."""

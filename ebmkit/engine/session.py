@@ -175,11 +175,10 @@ class Session:
         self.run_log.plan(self.parts)
         if self.state.step:
             self.run_log.say(f"continuing after step {self.state.step}")
-        past = self.history.records, self.state.step
         with (
             self.streams.lent_to_torch(),
             self.hooks.watched(),
-            Trackers(self.plan, self.record.folder, *past) as self.trackers,
+            Trackers(self.plan, self.record.folder, self.history.records, self.state.step) as self.trackers,
         ):
             self.pictures = Pictures(self.view, self.trackers, picture, self.run_log.warn)
             if self.state.evaluated == self.state.step > 0:

@@ -40,7 +40,7 @@ class Stage:
         self.state = state
         self._objective, self._parts, self._rng = objective, view.parts, view.streams.ongoing("objective")
         self._working, self.optimizer = working, working.optimizer
-        optimizer = working.optimizer
+        optimizers = [working.optimizer, *([working.rival] if working.rival else [])]
         path, self._at = spec.stage_path(index), spec.objective_path(index)
         self.in_objective = ErrorSite(view.plan, self._at, self._when)
         self.in_optimizer = ErrorSite(view.plan, (*path, "optimizer"), self._when)
@@ -48,14 +48,16 @@ class Stage:
         takes_labels = objective.traits().needs_labels or working.component.traits().labelled
         labels = view.parts.train_labels if takes_labels else None
         self.batches = Batches(data, section.batch_size, view.streams, where, view.parts.device, labels)
-        self.rate = LearningRate(optimizer, section, [group["lr"] for group in optimizer.param_groups])
-        self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        self.rates = [LearningRate(each, section, [g["lr"] for g in each.param_groups]) for each in optimizers]
+        self._parameters = [p for each in optimizers for group in each.param_groups for p in group["params"]]
         extras = working.extras
         self._rivals = _trainable(extras.rival.parameters()) if isinstance(extras, Contest) else []
         theirs = set(map(id, self._rivals))
         self._others = [parameter for parameter in self._parameters if id(parameter) not in theirs]
         self._few = sum(parameter.numel() for parameter in self._parameters) < FEW
-        self._step = step_of(optimizer)
+        self._steps = [step_of(each) for each in optimizers]
+        #: The steps of the adversary alone before each step of both.
+        self._ahead = section.rival.steps - 1 if section.rival else 0
         self._paths = {id(component): path for path, component in walk(spec)}
         self._inits = {path for path, component in walk(spec) if isinstance(component, Init)}
         #: Whether a step can be interrupted inside a chain.
@@ -89,6 +91,8 @@ class Stage:
             labels, batch = self.labels(step), self.batch(step)
             if points is not None:
                 labels, batch = None if labels is None else labels[:points], batch[:points]
+            for _ in range(self._ahead):
+                self._move_rival(step, batch, StepContext(self._rng, working.extras, step, on_chain_step, labels))
             context = StepContext(self._rng, working.extras, step, on_chain_step, labels, self._outputs.paused)
             with self._outputs:
                 loss = self._objective.loss(working.model, batch, context)
@@ -124,18 +128,36 @@ class Stage:
 
         `norm` is the `gradient_norm` of this step.
         """
-        self.rate.set(step - self.state.stage_began)
+        for rate in self.rates:
+            rate.set(step - self.state.stage_began)
         with torch.no_grad():
-            if self.section.clip_gradient is not None:
-                for player in filter(None, (self._others, self._rivals)):  # each is clipped by its own norm
-                    own = self._norm_of(player) if self._rivals else norm
-                    gradients = [parameter.grad for parameter in player if parameter.grad is not None]
-                    multiply_all(gradients, (self.section.clip_gradient / own).clamp(max=1))
-            self._step()
+            for player in filter(None, (self._others, self._rivals)):  # each is clipped by its own norm
+                self._clip(player, None if self._rivals else norm)
+            for take in self._steps:
+                take()
             for parameter in self._parameters:
                 parameter.grad = None
             weights = joined(self._parameters) if self._few else torch.stack([p.sum() for p in self._parameters])
             self.state.history.check_finite(step, self._weights, weights.sum())
+
+    def _move_rival(self, step: int, batch: Tensor, context: StepContext) -> None:
+        """Take a step of the adversary alone, on the same points."""
+        loss = self._objective.loss(self._working.model, batch, context)
+        assert loss.rival is not None  # it has extras of two players
+        torch.autograd.backward(loss.rival, inputs=self._rivals)
+        self.rates[-1].set(step - self.state.stage_began)
+        with torch.no_grad():
+            self._clip(self._rivals)
+            self._steps[-1]()
+            for parameter in self._rivals:
+                parameter.grad = None
+
+    def _clip(self, player: list[Tensor], norm: Tensor | None = None) -> None:
+        """Scale the gradients of a player down to the norm of the spec; `norm` is that of these, if it is known."""
+        if self.section.clip_gradient is not None:
+            gradients = [parameter.grad for parameter in player if parameter.grad is not None]
+            own = self._norm_of(player) if norm is None else norm
+            multiply_all(gradients, (self.section.clip_gradient / own).clamp(max=1))
 
     def numbers(self, loss: Loss, context: StepContext, norm: Tensor) -> tuple[list[Statistic], list[Tensor]]:
         """The statistics of a step, and their values on the device."""

@@ -9,10 +9,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from ebmkit.chains.private_torch import without_compiler
 from ebmkit.contracts.abilities import Parted
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.history import History
+from ebmkit.engine.optimizer_state import restore_state, state_of
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
@@ -24,6 +24,8 @@ from ebmkit.language.stages import part_of
 
 #: The group of tensors of the extras that a stage owns.
 OWN = "stage_extras"
+#: That of the optimizer of an adversary.
+RIVAL = "rival_optimizer"
 
 
 class TrainingState:
@@ -125,18 +127,21 @@ class TrainingState:
     def save(self) -> Saved:
         """The content of a checkpoint. Raises `Diverged` if a weight is not finite."""
         tensors = {name: dict(module.state_dict()) for name, module in self._modules().items()}
-        optimizer, numbers = self._optimizer()
-        for group, named in {**tensors, "optimizer": optimizer}.items():
+        values: dict[str, Any] = {}
+        for name, optimizer in self._optimizers().items():
+            tensors[name], values[name] = {}, {}
+            if optimizer is not None:
+                tensors[name], values[name] = state_of(optimizer)
+        for group, named in tensors.items():
             self._check_finite(group, named)
-        values = {
+        values |= {
             "stage": self.stage,
             "stage_began": self.stage_began,
             "begun": self.begun,
             "evaluated": self.evaluated,
             "history": self.history.state(),
-            "optimizer": numbers,
         }
-        return Saved(self.step, {**tensors, "optimizer": optimizer, "random": self.streams.state()}, values)
+        return Saved(self.step, {**tensors, "random": self.streams.state()}, values)
 
     def restore(self, saved: Saved) -> None:
         """Restore the state that was saved."""
@@ -153,41 +158,15 @@ class TrainingState:
                 own[OWN].load_state_dict(saved.tensors[OWN])
             self.streams.restore(saved.tensors["random"])
             self.history.restore(saved.values["history"])
-            self._restore_optimizer(saved)
+            for name, optimizer in self._optimizers().items():
+                if optimizer is not None:
+                    restore_state(optimizer, saved.tensors[name], saved.values[name])
 
-    def _optimizer(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The state of the optimizer, as tensors and as numbers, each under `parameter.name`."""
-        if self.working is None:
-            return {}, {}
-        with without_compiler():
-            moments = self.working.optimizer.state_dict()["state"]
-        named = {f"{index}.{name}": value for index, entry in moments.items() for name, value in entry.items()}
-        tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
-        return tensors, {name: value for name, value in named.items() if name not in tensors}
-
-    def _restore_optimizer(self, saved: Saved) -> None:
-        if self.working is None:
-            return
-        moments: dict[int, dict[str, Any]] = {}
-        for key, value in {**saved.tensors["optimizer"], **saved.values["optimizer"]}.items():
-            index, _, name = key.partition(".")
-            moments.setdefault(int(index), {})[name] = value
-        optimizer = self.working.optimizer
-        # The groups come from the spec; only the learning rate changes in them, and every step sets it.
-        with without_compiler():
-            optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        for index, entry in moments.items():
-            parameter, loaded = parameters[index], optimizer.state[parameters[index]]
-            for name, value in entry.items():
-                if not isinstance(value, Tensor):
-                    continue
-                # torch casts what it loads to the dtype of the parameter, which changes bits if the optimizer keeps
-                # another one; and fused kernels require the same memory layout as the parameter's.
-                place = loaded[name].device
-                alike = value.shape == parameter.shape
-                like = parameter if alike else value
-                loaded[name] = torch.empty_like(like, dtype=value.dtype, device=place).copy_(value)
+    def _optimizers(self) -> dict[str, torch.optim.Optimizer | None]:
+        """The optimizers of the current stage, by the names of their groups in a checkpoint."""
+        working = self.working
+        rival = {RIVAL: working.rival} if working and working.rival else {}
+        return {"optimizer": working.optimizer if working else None, **rival}
 
     def _check_finite(self, group: str, tensors: dict[str, Tensor]) -> None:
         floating = {name: tensor for name, tensor in tensors.items() if tensor.is_floating_point()}
@@ -197,7 +176,9 @@ class TrainingState:
         # Weights are reported at the model: those that the optimizer made non-finite were found after its step.
         optimizer = (*self.plan.spec.stage_path(self.stage), "optimizer")
         own = self.plan.spec.objective_path(self.stage) if self.plan.spec.stages else ("objective",)
-        path = {"extras": ("objective",), OWN: own, "optimizer": optimizer}.get(group, ("model",))
+        of_rival = (*self.plan.spec.stage_path(self.stage), "rival")
+        paths = {"extras": ("objective",), OWN: own, "optimizer": optimizer, RIVAL: of_rival}
+        path = paths.get(group, ("model",))
         raise Diverged(
             f"{label_at(self.plan, path)}: '{name}' of the {group} is not finite after step {self.step}, "
             "so no checkpoint was made",

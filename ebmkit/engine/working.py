@@ -12,13 +12,15 @@ from torch import Generator, Tensor, nn
 from ebmkit.chains.private_torch import without_compiler
 from ebmkit.contracts.abilities import Parted
 from ebmkit.contracts.built import builder_of, check_type
-from ebmkit.contracts.kinds import Model
+from ebmkit.contracts.kinds import Model, Optimizer
+from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.contracts.setting import Setting
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.process import fitting_precision, seeded
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
+from ebmkit.errors.fit import Unsuitable
 from ebmkit.errors.running import ComponentFailed, Diverged
 from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
@@ -38,6 +40,8 @@ class Working:
     optimizer: torch.optim.Optimizer
     #: The name of the part that is trained; None for the whole model.
     part: str | None = None
+    #: That of the adversary, if the stage gives it one of its own.
+    rival: torch.optim.Optimizer | None = None
 
 
 def shared_stages(plan: Plan, model: nn.Module, extras: nn.Module | None) -> list[Working | None]:
@@ -45,7 +49,7 @@ def shared_stages(plan: Plan, model: nn.Module, extras: nn.Module | None) -> lis
     what a part sees is not known before those below it are trained."""
     spec = plan.spec
     return [
-        Working(model, spec.model, extras, _optimizer(plan, index, model, extras)) if spec.is_shared(index) else None
+        _working(plan, index, spec.model, model, extras) if spec.is_shared(index) else None
         for index in range(len(spec.stages))
     ]
 
@@ -77,9 +81,7 @@ def own_stage(
                 inside.prepare(setting)
     extras = build_extras(plan, index, setting, streams, f"{where}/extras", device)
     check_finite(plan, module, extras, path)
-    return Working(
-        module, component, extras, _optimizer(plan, index, module, extras), None if part is None else part.name
-    )
+    return _working(plan, index, component, module, extras, None if part is None else part.name)
 
 
 def _seen(model: nn.Module, part: str, train: Tensor, rng: Generator) -> Tensor:
@@ -106,14 +108,36 @@ def build_extras(
         return extras.to(device, dtype)
 
 
-def _optimizer(plan: Plan, index: int, model: nn.Module, extras: nn.Module | None) -> torch.optim.Optimizer:
-    spec = plan.spec
-    trained = [p for part in (model, extras) if part for p in part.parameters() if p.requires_grad]
+def _working(
+    plan: Plan, index: int, component: Model, model: nn.Module, extras: nn.Module | None, part: str | None = None
+) -> Working:
+    """A stage with its optimizers: one for all parameters, or a second one for those of the adversary."""
+    spec, path = plan.spec, plan.spec.stage_path(index)
+    stage = spec.stages[index]
+    trained = [p for module in (model, extras) if module for p in module.parameters() if p.requires_grad]
     if not trained and (objective := spec.objective_of(index)):
         who = f"model {spec.model.component_name!r} and objective {objective.component_name!r}"
         raise ComponentFailed(f"{who} have no parameter to train", plan.place(("model",)))
-    with ErrorSite(plan, (*spec.stage_path(index), "optimizer")), without_compiler():
-        return spec.stages[index].optimizer.build(trained)
+    rival = None
+    if stage.rival is not None:
+        if not isinstance(extras, Contest):
+            who = label_at(plan, spec.objective_path(index))
+            raise Unsuitable(
+                f"{who} trains no adversary", plan.place((*path, "rival")), help="leave out 'rival', or use another one"
+            )
+        theirs = [parameter for parameter in extras.rival.parameters() if parameter.requires_grad]
+        known = set(map(id, theirs))
+        trained = [parameter for parameter in trained if id(parameter) not in known]
+        own = stage.rival.optimizer
+        rival = _built(
+            plan, (*path, "rival", "optimizer") if own else (*path, "optimizer"), own or stage.optimizer, theirs
+        )
+    return Working(model, component, extras, _built(plan, (*path, "optimizer"), stage.optimizer, trained), part, rival)
+
+
+def _built(plan: Plan, path: Path, optimizer: Optimizer, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    with ErrorSite(plan, path), without_compiler():
+        return optimizer.build(parameters)
 
 
 def check_finite(plan: Plan, model: nn.Module, extras: nn.Module | None, objective: Path) -> None:

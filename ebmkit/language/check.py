@@ -59,10 +59,8 @@ class Checked:
 def check(
     tree: Node, registry: Registry, *, default_name: str = "experiment", enclosed: Enclosed | None = None
 ) -> Checked:
-    """The spec that a tree spells. Raises `Mistakes` with everything that is wrong. Files that are `enclosed` need not
-    be looked for."""
-    enclosed = enclosed or Enclosed()
-    checker = _Checker(tree, registry, enclosed)
+    """The spec that a tree spells. Raises `Mistakes` with everything that is wrong."""
+    checker = _Checker(tree, registry, enclosed := enclosed or Enclosed())
     checker.check_version()
     checker.check_plugins()
     checker.check_files()

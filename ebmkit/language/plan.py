@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ebmkit.registry.loading import LoadedPlugin
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """The result of all stages before *build*, which do not import torch."""
 
@@ -42,6 +42,13 @@ class Plan:
     from_samples: frozenset[Path] = frozenset()
     #: The files that the folder of a run receives.
     enclosed: Enclosed = field(default_factory=Enclosed)
+
+    def __repr__(self) -> str:
+        spec, steps = self.spec, self.spec.steps
+        sections = {"data": spec.data, "model": spec.model, "objective": spec.objective, "sampler": spec.chain_sampler}
+        known = [f"{name} {part.component_name}" for name, part in sections.items() if part is not None]
+        trained = [f"{steps:,} steps"] if steps else []
+        return f"Plan({spec.name!r}, {', '.join([*known, *trained])}, hash {self.hash[:8]})"
 
     @property
     def hooks(self) -> pluggy.HookRelay:

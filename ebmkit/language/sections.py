@@ -33,6 +33,21 @@ class EarlyStop:
 
 
 @section
+class Rival:
+    """How the adversary is trained in an objective of two players, if not as the model is.
+
+    Parameters:
+        optimizer: its optimizer, at a learning rate of its own; by default that of the stage. The rate rises and decays
+            as that of the model does.
+        steps: number of its steps for every step of the model. All but the last precede it, each on a loss that is
+            computed again; the last is taken together with that of the model.
+    """
+
+    optimizer: Optimizer | None = None
+    steps: Annotated[int, Ge(1)] = 1
+
+
+@section
 class Train:
     """How the objective is minimised. A list of these sections defines stages, run in order on the same weights.
 
@@ -44,6 +59,8 @@ class Train:
             default the `objective` of the spec.
         batch_size: number of data points per step.
         optimizer: the optimizer; by default `adam` with a learning rate that suits model and objective.
+        rival: how the adversary is trained in an objective of two players, such as `adversarial`; by default by the
+            same optimizer, one step each.
         warmup: number of steps over which the learning rate rises linearly from zero.
         decay: shape of the decay of the learning rate after the warm-up.
         final_lr: fraction of the learning rate that remains at the last step; 1 keeps the rate constant.
@@ -58,6 +75,7 @@ class Train:
     objective: Objective | None = None
     batch_size: Annotated[int, Ge(1)] = 256
     optimizer: Optimizer = Adam()
+    rival: Rival | None = None
     warmup: Annotated[int, Ge(0)] = 0
     decay: Literal["cosine", "linear", "exponential"] = "cosine"
     final_lr: Annotated[float, Gt(0), Le(1)] = 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 #: A file with a plugin, a module, a component class, a function marked as a hook, or an energy: a torch module or a
 #: function. The last two kinds of objects have no type that is known without torch.
@@ -31,6 +31,6 @@ def _several(given: Any) -> Sequence[Any]:
     return given if isinstance(given, (list, tuple, set, frozenset)) else [given]  # type: ignore[return-value]
 
 
-def is_file(one: One) -> bool:
+def is_file(one: One) -> TypeGuard[str | os.PathLike[str]]:
     """Whether this names a file."""
     return isinstance(one, (str, os.PathLike))

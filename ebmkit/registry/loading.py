@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -70,7 +70,7 @@ class Plugins:
         objects: dict[str, list[Any]] = {}
         for number, (namespace, one) in enumerate(listed(given), start=1):
             if is_file(one):
-                name = os.fspath(cast("str | os.PathLike[str]", one))
+                name = os.fspath(one)
                 self._load_path(name, namespace, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
             elif isinstance(one, ModuleType):
                 self._load_module(one, namespace)

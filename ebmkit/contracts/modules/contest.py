@@ -8,7 +8,8 @@ from torch import nn
 class Contest(nn.Module):
     """Extras with an adversary (`rival`), trained by `Loss.rival`; all other parameters are trained by `Loss.value`.
 
-    The same optimizer updates both in the same step, each with the gradient of its own loss only.
+    Both are updated in the same step, each with the gradient of its own loss only: by the same optimizer, unless
+    `rival` in the section `train` of the spec gives the adversary an optimizer and a number of steps of its own.
     """
 
     def __init__(self, rival: nn.Module) -> None:

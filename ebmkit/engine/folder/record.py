@@ -23,6 +23,9 @@ from ebmkit.language.plan import Plan, resolved_yaml
 from ebmkit.storage.atomic import make_folder, open_append, storing, sweep, write_bytes, write_json, write_text
 from ebmkit.storage.run_lock import RunLock
 
+#: The number of results that `repr` shows.
+FEW = 4
+
 Status: TypeAlias = Literal["running", "finished", "diverged", "failed", "interrupted", "paused"]
 
 
@@ -100,6 +103,11 @@ class Record:
             record._close()
             raise
         return record
+
+    def __repr__(self) -> str:
+        results = "".join(f", {name} {value:.4g}" for name, value in list(self.results.items())[:FEW])
+        more = f", and {len(self.results) - FEW} more results" if len(self.results) > FEW else ""
+        return f"Record({str(self.folder)!r}, {self.status}, step {self.step}{results}{more})"
 
     @property
     def seconds(self) -> float:
