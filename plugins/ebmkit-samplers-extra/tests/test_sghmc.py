@@ -13,7 +13,7 @@ from ebmkit.api import run_chain
 EVENTS = [(1,), (2,), (10,), (1, 3, 3)]
 #: Statistics that all tests of this file compare, at most.
 COMPARISONS = 500
-QUICK, LONG = 60_000, 1_000_000
+QUICK, LONG = 40_000, 300_000
 sizes = pytest.mark.parametrize("chains", [QUICK, pytest.param(LONG, marks=pytest.mark.long)])
 
 

@@ -100,7 +100,7 @@ def test_replicas_keep_the_targets_of_their_temperatures(inner):
             "row 1 of 'inputs' has 2",
         ),
     ],
-    ids=["long chains", "replicas", "no prior", "no terms", "known noise", "targets", "inputs", "rows"],
+    ids=["long chains", "replicas", "no prior", "no terms", "known noise", "targets", "rows"],
 )
 def test_what_makes_no_sense_is_refused(sections, says):
     with pytest.raises(Exception, match=says):

@@ -64,8 +64,7 @@ class SVGD(Sampler):
         height, gradient = energy.value_and_grad(state.x)
         x, force = state.x.flatten(1), gradient.flatten(1) / -self.temperature
         h = self._bandwidth(x)
-        rows = max(1, PAIRS // len(x))
-        phi = torch.cat([_direction(some, x, force, h) for some in x.split(rows)])
+        phi = torch.cat([_direction(some, x, force, h) for some in x.chunk(-(-(len(x) ** 2) // PAIRS))])
         return Particles(state.x + self.step_size * phi.view_as(state.x)), StepInfo(height, gradient)
 
     def _bandwidth(self, x: Tensor) -> Tensor:
