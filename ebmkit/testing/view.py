@@ -83,7 +83,8 @@ def _partners(metric: Metric, event: Event) -> list[tuple[Section, Section, Sect
         return [(layer, {"use": "gibbs", "steps": 5}, layer) for layer in layers]
     model = {"use": "classifier", "classes": 2, "hidden": [8]} if "logits" in metric.traits().needs else mixture
     walk, drift = {"use": "metropolis", "steps": 5, "scale": 0.5}, {"use": "langevin", "steps": 5}
-    plain = (model, walk if "acceptance" in metric.traits().traces else drift, mixture)
+    reporting: dict[str, Section] = {"acceptance": walk, "divergence": {"use": "hmc", "steps": 5}}
+    plain = (model, next((reporting[trace] for trace in metric.traits().traces if trace in reporting), drift), mixture)
     if metric.traits().needs & {"energy", "chains"}:  # no models under noise: their energy depends on the level
         return [plain]
     vp, sigmas = {"use": "vp"}, {"use": "geometric", "sigma_max": 5.0, "sigma_min": 0.1, "count": 5}

@@ -26,9 +26,10 @@ def _run_folder() -> Iterator[Path]:
         yield folder
 
 
-def _size(folder: Path) -> int:
-    """Bytes of all runs: several may share a file next to their folders."""
-    return sum(path.stat().st_size for path in folder.parents[1].rglob("*") if path.is_file())
+def _content(folder: Path) -> dict[str, bytes]:
+    """All files of all runs: several may share one next to their folders."""
+    runs = folder.parents[1]
+    return {str(path.relative_to(runs)): path.read_bytes() for path in runs.rglob("*") if path.is_file()}
 
 
 def _opened(tracker: Tracker, run: TrackedRun) -> Log:
@@ -44,13 +45,13 @@ def writes_next_to_the_run(tracker: Tracker, case: Case) -> None:
     with _run_folder() as folder:
         log = _opened(tracker, tracked_run(folder))
         log.sync()
-        empty = _size(folder)
+        before = _content(folder)
         for step, values in RECORDS:
             log.write(step, values)
         log.sync()
-        written = _size(folder)
+        after = _content(folder)
         log.close()
-        require(written > empty, f"the runs held {empty} bytes before and {written} after two records")
+        require(after != before, f"{len(after)} files of runs, and none of them changed by two records")
 
 
 def goes_on_after_a_break(tracker: Tracker, case: Case) -> None:
@@ -61,7 +62,7 @@ def goes_on_after_a_break(tracker: Tracker, case: Case) -> None:
             log.write(len(past) + 1, {"loss": 0.125})
             log.sync()
             log.close()
-        require(not tracker.local or _size(folder) > 0, "nothing was written")
+        require(not tracker.local or any(_content(folder).values()), "nothing was written")
 
 
 def takes_pictures_and_results(tracker: Tracker, case: Case) -> None:
