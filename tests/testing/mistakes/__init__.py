@@ -1,0 +1,1 @@
+"""Mistakes that authors of plugins make, one a component, over all kinds."""
