@@ -14,6 +14,7 @@ from typing import Any
 
 from ebmkit.errors.schema import PluginError
 from ebmkit.registry.catalogue import Broken, catalogue_of
+from ebmkit.registry.importing import Unusable
 from ebmkit.registry.loading import Plugins
 
 #: Maximum number of characters of a traceback.
@@ -44,5 +45,7 @@ def _described(plugins: Plugins, namespace: str) -> dict[str, Any]:
         return catalogue_of(loaded, time.perf_counter() - started).plain()
     except PluginError as error:
         text = "".join(traceback.format_exception(error))[-MOST_TRACEBACK:]
-        reason = error.message.partition("cannot be used: ")[2] or error.message
+        cause = error.__cause__
+        whole = str(cause) if isinstance(cause, Unusable) else ""  # a message is shortened
+        reason = whole or error.message.partition("cannot be used: ")[2] or error.message
         return asdict(Broken(reason, text))

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 
 class Unusable(Exception):
-    """Why a plugin cannot be used. It is reported at the line of the spec that names the plugin."""
+    """Why a plugin cannot be used: one reason or several, reported at the line of the spec that names the plugin."""
+
+    def __init__(self, *reasons: str) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
 
 
 class Imported(NamedTuple):

@@ -87,7 +87,8 @@ class Listing:
                 continue
             code = code_file(self.plugins[name].module)
             sha256 = code_digest(code)
-            known = (None if fresh else self._kept(name, sha256)) or self._manifest(name, code, sha256)
+            known = None if fresh else self._kept(name, code, sha256)
+            known = known or self._manifest(name, code, sha256)
             if known is None:
                 unknown[name] = sha256
             else:
@@ -111,9 +112,9 @@ class Listing:
         """Why manifests were ignored."""
         return [note for name in self.plugins if (note := self.note(name))]
 
-    def _kept(self, namespace: str, sha256: str | None) -> Catalogue | Broken | None:
+    def _kept(self, namespace: str, code: Path | None, sha256: str | None) -> Catalogue | Broken | None:
         entry = self._entries[namespace]
-        if sha256 is None or entry.get("sha256") != sha256:
+        if sha256 is None or entry.get("sha256") != sha256 or entry.get("manifest") != _stamp(code):
             return None
         try:
             return _read_known(entry["known"])
@@ -123,6 +124,7 @@ class Listing:
     def _manifest(self, namespace: str, code: Path | None, sha256: str | None) -> Catalogue | Broken | None:
         """What a manifest says that describes the installed code; a note for one that does not."""
         self._entries[namespace].pop("note", None)
+        self._entries[namespace]["manifest"] = _stamp(code)
         if code is None:
             return None
         from ebmkit.registry.manifest import manifest_file, read_manifest
@@ -142,6 +144,17 @@ class Listing:
         self._entries[namespace] |= {"sha256": sha256, "source": "manifest", "known": _plain_known(known)}
         self._changed = True
         return known
+
+
+def _stamp(code: Path | None) -> list[int] | None:
+    """When the manifest of this code was written, and its size; None if there is none."""
+    from ebmkit.registry.manifest import manifest_file
+
+    try:
+        status = manifest_file(code).stat() if code else None
+    except OSError:
+        return None
+    return [status.st_mtime_ns, status.st_size] if status else None
 
 
 def _other_api(api: int) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from ebmkit.errors.base import EbmkitError
+from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.schema import PluginBroken, PluginMissing
 from ebmkit.errors.source import Place, Source
 from ebmkit.registry import builtin, hookspecs
@@ -102,8 +102,17 @@ class Plugins:
                 self._claim(plugin, "rename one of them")
                 self.load_whole(plugin.namespace)
         except EbmkitError as error:
-            error.place = place
-            raise
+            reasons = error.__cause__.reasons if isinstance(error.__cause__, Unusable) else ()
+            errors = [self._of_file(name, reason) for reason in reasons] if len(reasons) > 1 else [error]
+            for each in errors:
+                each.place = place
+            if errors == [error]:
+                raise
+            raise Mistakes(errors) from error
+
+    @staticmethod
+    def _of_file(name: str, reason: str) -> EbmkitError:
+        return PluginBroken(f"the plugin '{name}' cannot be used: {reason}")
 
     def _load_module(self, module: ModuleType, namespace: str) -> None:
         """Load a module that Python passed; any error in it is raised."""
@@ -206,7 +215,7 @@ class Plugins:
             del self.loaded[namespace]
             self.manager.unregister(name=loaded.module)
             forget(loaded.plugin, self._earlier[namespace])
-            raise self._broken(loaded.plugin) from errors[0][1]
+            raise self._broken(loaded.plugin) from Unusable(*mistakes)
         usable = tuple(offer for offer in loaded.offers if offer not in failed)
         self.loaded[namespace] = replace(loaded, offers=usable, broken=(*loaded.broken, *failed), mistakes=mistakes)
         return self.loaded[namespace]

@@ -240,7 +240,7 @@ def _torch_names() -> Restore:
     def restore() -> bool:
         changed = forget_replacements()
         for names, name, function in before:
-            if is_foreign(names.get(name)):
+            if names.get(name) is not function and is_foreign(names.get(name)):
                 names[name] = function
                 changed = True
         return changed

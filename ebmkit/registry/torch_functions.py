@@ -28,7 +28,7 @@ def functions_of_torch() -> list[tuple[dict[str, Any], str, Any]]:
         (vars(module), name, value)
         for module in _modules()
         for name, value in list(vars(module).items())
-        if type(value) in (FunctionType, BuiltinFunctionType) and not is_foreign(value)
+        if type(value) in (FunctionType, BuiltinFunctionType)
     ]
 
 

@@ -69,14 +69,14 @@ def register(
         with nullcontext() if changed is None else contained(changed):
             offers = _offers(hooks.ebmkit_components(), owner, builtin)
         if mistakes or (offers.mistakes and not offers.offers):
-            raise Unusable("; ".join((*mistakes, *offers.mistakes)))
+            raise Unusable(*mistakes, *offers.mistakes)
         manager.register(hooks, module)
     except BaseException as error:
         if manager.is_registered(hooks):
             manager.unregister(hooks)
         if isinstance(error, Unusable) or was_ctrl_c(error):
             raise
-        raise Unusable("; ".join((*mistakes, describe_error(error)))) from error
+        raise Unusable(*mistakes, describe_error(error)) from error
     return replace(offers, hooks=tuple(name for name in found if name != "ebmkit_components"))
 
 

@@ -1,5 +1,7 @@
 """`ebmkit plugins`, and plugins that fail under other verbs."""
 
+import json
+
 import pytest
 
 from tests.cli.typed import ebmkit
@@ -58,3 +60,67 @@ def test_plugins_says_by_its_status_that_one_is_broken(install):
         "ebmkit-bad 1.0  broken: importing it raised ZeroDivisionError" in ebmkit("plugins", "--load", status=3).stdout
     )
     assert "ebmkit-bad 1.0  broken" in ebmkit("plugins", status=3).stdout  # known since
+
+
+# One plugin ----------------------------------------------------------------------------------------------------------
+
+WHOLE = """
+import random
+from ebmkit.api import Bregman, component, hookimpl
+
+random.seed(0)
+
+@component("square")
+class Square(Bregman):
+    \"\"\"psi(u) = u^2.\"\"\"
+
+    def psi(self, u):
+        return u * u
+
+@hookimpl
+def ebmkit_run_started(view):
+    pass
+"""
+
+
+@pytest.mark.parametrize("name", ["whole", "ebmkit-whole", "EBMkit_Whole"])
+def test_why_says_everything_known_of_one_plugin(install, name):
+    module = install("whole", WHOLE)
+    said = ebmkit("plugins", "why", name).stdout
+    for words in (
+        "whole  ebmkit-whole 1.0  loaded",
+        f"{module}, in ",
+        f"{module}.py",
+        "ebmkit-core>=0.1",
+        "Plugin API: 1",
+        "an import in another process",
+        "bregman whole.square",
+        "ebmkit_run_started",
+        "global random generators, which was undone",
+    ):
+        assert words in said
+
+
+def test_why_gives_the_reason_and_with_debug_the_traceback(install):
+    module = install("bad", "1 / 0")
+    done = ebmkit("plugins", "why", "bad", status=3)
+    assert "bad  ebmkit-bad 1.0  broken" in done.stdout
+    assert "importing it raised ZeroDivisionError: division by zero" in done.stdout
+    assert "Traceback" not in done.stderr
+    done = ebmkit("plugins", "why", "bad", "--debug", status=3)
+    assert f'{module}.py", line 1' in done.stderr
+    facts = json.loads(ebmkit("plugins", "why", "bad", "--json", status=3).stdout)
+    assert facts["reason"].startswith("importing it raised ZeroDivisionError")
+    assert facts["components"] == []
+
+
+def test_why_of_what_the_metadata_refuse(install):
+    install("newer", "1 / 0", requires="ebmkit-core>=99")
+    assert "it needs ebmkit-core>=99" in ebmkit("plugins", "why", "newer", status=3).stdout
+
+
+def test_why_of_an_unknown_plugin_suggests_a_known_one(install):
+    install("alpha", "1 / 0")
+    said = ebmkit("plugins", "why", "alpa", status=3).stderr
+    assert "error[E121]: no plugin 'alpa' is installed" in said
+    assert "did you mean 'alpha'?" in said

@@ -113,6 +113,18 @@ def test_every_hook_was_heard(alone):
     assert alone["heard"].count("step_ended") == 24
 
 
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_hook_that_takes_long_is_named(tmp_path, undrawn, monkeypatch, hook):
+    monkeypatch.setattr("ebmkit.registry.slow_calls.SECONDS", 0.2)
+    slow = angry(hook, "if len(HEARD) == 1: __import__('time').sleep(1)")
+    record = run(load_spec(SHORT, plugins=[plugin(tmp_path, "slow", slow)]), runs_dir=tmp_path)
+    log = (record.folder / "log.txt").read_text()
+    named = f"hook 'ebmkit_{hook}' of plugin 'slow' ({tmp_path / 'slow.py'}) has been running for "
+    assert 1 <= log.count(named) <= 3  # after 0.2, 0.4 and 0.8 seconds
+    assert "Ctrl-C twice ends the run" in log
+    assert record.status == "finished"
+
+
 PANELS = """
 from ebmkit.api import Panel, hookimpl
 
