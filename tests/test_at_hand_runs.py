@@ -75,7 +75,7 @@ def test_a_network_resumes_bit_for_bit_from_any_of_its_kind(tmp_path):
     """Its weights and running means are in the run folder, so that those of the network passed again do not matter."""
     net = network()
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    of_network = spec(model=net, objective="nce", sampler=Drift())
+    of_network = spec(model=net, objective="nce", sampler=Drift(), train={"steps": 6, "batch_size": 50, "ema": 0.9})
     whole, paused = interrupted_and_not(of_network, tmp_path, (), X.astype(np.float32))
     ebmkit.resume(paused, plugins=[Drift, network(seed=1)], report=False)
     assert all(compare(whole, paused).values())
