@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.engine.folder.locked import plugin_changes_explained
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
@@ -53,9 +54,9 @@ def run(
     require_torch(plan)
 
     from ebmkit.engine import session  # imports torch
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
-    return session.run(plan, runs_dir=runs_dir, draw=draw_run if report else None)
+    return session.run(plan, runs_dir=runs_dir, draw=draw_run if report else None, picture=draw_samples)
 
 
 def resume(
@@ -65,13 +66,15 @@ def resume(
     `run`."""
     require_one_process()
     check_folder(Path(folder))  # the spec of an old run need not be valid
-    plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
+    with plugin_changes_explained(Path(folder)):
+        plan = load_spec(Path(folder) / "resolved.yaml", plugins=plugins)
     require_torch(plan)
 
     from ebmkit.engine import session
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
-    return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw_run if report else None)
+    draw = draw_run if report else None
+    return session.resume(plan, Path(folder), allow_drift=allow_drift, draw=draw, picture=draw_samples)
 
 
 class Run:

@@ -33,6 +33,7 @@ def test_the_wheel_holds_the_packaged_specs_data_and_templates(wheel):
         assert f"ebmkit/specs/{spec.relative_to(ROOT / 'specs').as_posix()}" in names
     assert {"ebmkit/components/data/digits.npz", "ebmkit/components/data/digits.txt", "ebmkit/py.typed"} <= names
     assert [name for name in names if name.startswith("ebmkit/report/template/")]
+    assert {"ebmkit/scaffold/templates/kinds/sampler.py.txt", "ebmkit/scaffold/templates/package/LICENSE.txt"} <= names
     assert not [name for name in names if name.startswith(("tests", "docs", "plugins"))]
 
 

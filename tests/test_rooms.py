@@ -26,7 +26,8 @@ ORDER = (
     ("suggest",),
     ("experiment",),
     ("energy_samples",),
-    ("cli", "testing"),
+    ("testing", "scaffold"),
+    ("cli",),
     ("api", "__init__", "__main__"),
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

@@ -18,6 +18,8 @@ VERBS = [
     ["doctor"],
     ["completion", "bash"],
     ["new", "spec", "--help"],
+    ["new", "plugin", "--help"],
+    ["plugins", "check", "--help"],
 ]
 
 PROGRAM = """

@@ -32,7 +32,7 @@ VERBS = {
         "diff": "Compare two runs: specs, lockfiles, results.",
     },
     "Specs": {
-        "new": "Write a new spec from a template.",
+        "new": "Write a new spec, plugin or component from a template.",
         "validate": "Find all mistakes in specs, without running anything.",
         "resolve": "Show a spec with every default and the origin of each value.",
         "schedule": "Suggest noise levels for your data.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
-from ebmkit.cli.output import echo, echo_traceback, stdout_for_results
+from ebmkit.cli.output import echo, stdout_for_results
 
 if TYPE_CHECKING:
     from ebmkit.errors.base import EbmkitError
@@ -53,13 +53,13 @@ def error_options(function: F) -> F:
 
 
 def plugin_option(function: F) -> F:
-    """`--plugin FILE`: only the user can name code that is not packaged, never a spec."""
+    """`--plugin PATH`: only the user can name code that is not packaged, never a spec."""
     return click.option(
         "--plugin",
         "plugins",
         multiple=True,
-        metavar="FILE",
-        help="Python file with components; its name is their namespace. Repeatable.",
+        metavar="PATH",
+        help="Python file with components, whose name is their namespace, or the folder of a package. Repeatable.",
     )(function)
 
 
@@ -180,7 +180,10 @@ def load_plan(
     with _without_collector(), stdout_for_results():
         from ebmkit.language.load import load_spec
 
-        return load_spec(spec, sets=sets, unsets=unsets, plugins=plugins, idle=idle)
+        plan = load_spec(spec, sets=sets, unsets=unsets, plugins=plugins, idle=idle)
+    for loaded in plan.plugins:
+        warn_of_mistakes(loaded.plugin.label, loaded.mistakes)
+    return plan
 
 
 @contextmanager
@@ -197,18 +200,33 @@ def _without_collector() -> Iterator[None]:
 
 
 def full_registry(plugins: Sequence[str]) -> Registry:
-    """All installed components; broken plugins are reported on stderr and left out."""
+    """All installed components, without running code of plugins in this process; broken ones are reported on stderr."""
     with _without_collector():
+        from ebmkit.registry.catalogue import Broken
+        from ebmkit.registry.listing import Listing
         from ebmkit.registry.loading import Plugins
         from ebmkit.registry.registry import Registry
 
-        registry = Registry(Plugins(plugins))
-        broken = registry.load_all()
-    for error in broken:
-        echo(f"warning[{error.code}]: {error.message}", err=True)
-        if click.get_current_context().meta.get(DEBUG):
-            echo_traceback(error)
+        registry, listing = Registry(Plugins(plugins)), Listing()
+        registry.describe(listing)
+    for loaded in registry.plugins.loaded.values():
+        warn_of_mistakes(loaded.plugin.label, loaded.mistakes)
+    for label, known in listing.labelled():
+        if isinstance(known, Broken):
+            echo(f"warning[E122]: {label} cannot be used: {known.reason}", err=True)
+            if click.get_current_context().meta.get(DEBUG):
+                echo(known.traceback, err=True)
+        else:
+            warn_of_mistakes(label, known.mistakes)
+    for note in listing.notes:
+        echo(f"note: {note}", err=True)
     return registry
+
+
+def warn_of_mistakes(label: str, mistakes: Sequence[str]) -> None:
+    """Report the components of a plugin that cannot be used, in one line."""
+    if mistakes:
+        echo(f"warning[E122]: {label} can be used in part only: {'; '.join(mistakes)}", err=True)
 
 
 def report(mistakes: Sequence[EbmkitError], form: str) -> None:

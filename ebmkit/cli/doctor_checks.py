@@ -18,7 +18,8 @@ from packaging.requirements import Requirement
 
 from ebmkit.contracts.version import __version__
 from ebmkit.errors.printable import printable
-from ebmkit.errors.schema import PluginBroken
+from ebmkit.registry.catalogue import Broken
+from ebmkit.registry.listing import Listing
 from ebmkit.registry.loading import Plugins
 
 #: Extras that no component needs, and the methods of `ebmkit.open_run(...)` that do.
@@ -107,15 +108,21 @@ def _gpu() -> Iterator[Finding]:
 
 
 def _plugins() -> Iterator[Finding]:
-    plugins = Plugins()
-    for namespace, plugin in plugins.found().items():
-        words = f"plugin of {plugin.distribution} {plugin.version}"
-        try:
-            plugins.load(namespace)
-        except PluginBroken as error:
-            yield Finding(namespace, "note" if plugin.disabled else "bad", error.message)
+    """Each plugin is imported, in another process."""
+    listing = Listing()
+    catalogues = listing.catalogues(fresh=True)
+    for namespace, plugin in listing.plugins.items():
+        known = catalogues.get(namespace)
+        if plugin.disabled:
+            yield Finding(namespace, "note", f"{plugin.label} cannot be used: {plugin.trouble}")
+        elif isinstance(known, Broken):
+            yield Finding(namespace, "bad", f"{plugin.label} cannot be used: {known.reason}")
+        elif known and known.mistakes:
+            yield Finding(namespace, "bad", f"{plugin.label} can be used in part only: {'; '.join(known.mistakes)}")
         else:
-            yield Finding(namespace, "ok", words)
+            yield Finding(namespace, "ok", f"plugin of {plugin.distribution} {plugin.version}")
+    for note in listing.notes:
+        yield Finding("manifest", "note", note)
 
 
 def _disk() -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""`ebmkit new spec FILE`: write a new spec."""
+"""`ebmkit new`: write a new spec, plugin or component."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import change_options, complete_spec, error_options
+from ebmkit.cli.new_plugin import component, plugin
 from ebmkit.cli.output import echo
 
 
 @click.group("new")
 def command() -> None:
-    """Write a new file from a template."""
+    """Write a new spec, plugin or component from a template."""
+
+
+command.add_command(plugin)
+command.add_command(component)
 
 
 @command.command("spec")

@@ -17,6 +17,7 @@ from ebmkit.cli.common import (
 )
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.output import echo
+from ebmkit.engine.folder.locked import plugin_changes_explained
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
@@ -50,16 +51,19 @@ def command(
     if before["status"] == "finished" and not before["failed"]:
         echo(f"{run} is finished", err=True)
         return
-    plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+    with plugin_changes_explained(run, plugins):
+        plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
     require_torch(plan)
 
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.limit import Limit
     from ebmkit.engine.session import resume
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
     with Watch(quiet=quiet, as_json=as_json, report=not no_report) as watch:
         limit, draw = Limit(max_steps, max_time), None if no_report else draw_run
-        record = resume(plan, run, allow_drift=allow_drift, draw=draw, progress=watch, limit=limit)
+        record = resume(
+            plan, run, allow_drift=allow_drift, draw=draw, picture=draw_samples, progress=watch, limit=limit
+        )
     if record.mistakes:
         raise Mistakes(record.mistakes)

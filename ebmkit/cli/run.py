@@ -10,6 +10,7 @@ import click
 from ebmkit.cli.common import limit_options, load_plan, report_option, spec_options, watch_options
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.output import echo
+from ebmkit.engine.folder.locked import require_locked, require_plan_locked
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
@@ -28,6 +29,12 @@ runs_dir_option = click.option(
 @runs_dir_option
 @click.option("--device", metavar="D", help="The same as --set device=D.")
 @click.option(
+    "--locked",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="LOCK",
+    help="The lock.yaml of a run, or its folder: refuse other versions of ebmkit, torch and plugins.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Build everything and try one step of each kind, without writing anything."
 )
 @limit_options
@@ -40,6 +47,7 @@ def command(
     plugins: tuple[str, ...],
     runs_dir: Path,
     device: str | None,
+    locked: Path | None,
     dry_run: bool,
     max_steps: int | None,
     max_time: float | None,
@@ -53,7 +61,11 @@ def command(
     """
     refuse_several_processes()
     wanted = [Source("--device", f"device={device}")] if device else []
+    if locked:
+        require_locked(locked, plugins)
     plan = load_plan(spec, [*sets, *wanted], unsets, plugins)
+    if locked:
+        require_plan_locked(locked, plan)
     if dry_run:
         require_torch(plan)
 
@@ -85,10 +97,10 @@ def carry_out(
 
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.session import run
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
     with Watch(quiet=quiet, as_json=as_json, report=report) as watch:
         draw = draw_run if report else None
-        record = run(plan, runs_dir=runs_dir, draw=draw, progress=watch, limit=limit)
+        record = run(plan, runs_dir=runs_dir, draw=draw, picture=draw_samples, progress=watch, limit=limit)
     if record.mistakes:
         raise Mistakes(record.mistakes)

@@ -145,11 +145,20 @@ def _extend(
 
     from ebmkit.cli.terminal import Watch
     from ebmkit.engine.extension import extend
-    from ebmkit.report.drawing import draw_run
+    from ebmkit.report.drawing import draw_run, draw_samples
 
     with Watch(quiet=quiet, as_json=False, report=report) as watch:
         draw = draw_run if report else None
-        record = extend(base, plan, folder, runs_dir=runs_dir, allow_drift=allow_drift, draw=draw, progress=watch)
+        record = extend(
+            base,
+            plan,
+            folder,
+            runs_dir=runs_dir,
+            allow_drift=allow_drift,
+            draw=draw,
+            picture=draw_samples,
+            progress=watch,
+        )
     if record.mistakes:
         raise Mistakes(record.mistakes)
 

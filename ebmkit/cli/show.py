@@ -1,4 +1,4 @@
-"""`ebmkit show KIND NAME`: show the reference page of a component."""
+"""`ebmkit show KIND [NAME]`: show the reference page of a component, or the contract of a kind."""
 
 from __future__ import annotations
 
@@ -16,27 +16,39 @@ if TYPE_CHECKING:
 
 
 def _complete_name(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from ebmkit.registry.listing import Listing
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.registry import Registry
 
     registry = Registry(Plugins())
-    registry.load_all()  # a plugin that is broken has no names, and this is not the moment to say so
+    registry.describe(Listing())  # a plugin that is broken has no names, and this is not the moment to say so
     return [name for name in registry.names(context.params.get("kind", "")) if name.startswith(typed)]
 
 
 @click.command("show")
 @click.argument("kind", type=KindType(KINDS), metavar="KIND")
-@click.argument("name", shell_complete=_complete_name)
+@click.argument("name", required=False, shell_complete=_complete_name)
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 @plugin_option
 @error_options
-def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> None:
-    """Show the component NAME: summary, formula, results, parameters, reference, example."""
+def command(kind: str, name: str | None, as_json: bool, plugins: tuple[str, ...]) -> None:
+    """Show the component NAME: summary, formula, results, parameters, reference, example.
+
+    Without NAME, show what the author of a component of this kind writes.
+    """
+    if name is None:
+        _show_contract(kind, as_json)
+        return
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.registry import Registry
 
     with stdout_for_results():
-        description = Registry(Plugins(plugins)).entry(kind, name).description
+        registry = Registry(Plugins(plugins))
+        if "." in name:
+            from ebmkit.registry.listing import Listing
+
+            registry.describe(Listing(), [name.partition(".")[0]])
+        description = registry.described(kind, name)
     shown, offers = description.page, list(description.abilities)
     if as_json:
         echo_json(_as_object(kind, name, shown, offers))
@@ -58,6 +70,33 @@ def command(kind: str, name: str, as_json: bool, plugins: tuple[str, ...]) -> No
         if text:
             heading(f"\n{title}")
             echo(textwrap.indent(text, "  "))
+
+
+def _show_contract(kind: str, as_json: bool) -> None:
+    """The contract of a kind."""
+    from dataclasses import asdict
+
+    from ebmkit.registry.contract import contract_of
+
+    contract = contract_of(KINDS[kind])
+    if as_json:
+        echo_json({"kind": kind, **asdict(contract)})
+        return
+    heading(f"{kind}: what its author writes")
+    for paragraph in (contract.summary, contract.body):
+        if paragraph:
+            echo("\n" + textwrap.indent(paragraph, "  "))
+    for title, members in (
+        ("Methods", contract.methods),
+        ("Class variables", contract.attributes),
+        ("Types", contract.types),
+    ):
+        if members:
+            heading(f"\n{title}")
+        for member in members:
+            echo(textwrap.indent(member.declaration, "  ") + ("    (required)" if member.required else ""))
+            if member.meaning:
+                echo(textwrap.indent(member.meaning, "      "))
 
 
 def _parameters(shown: Page) -> list[str]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform
+
+from ebmkit.errors.describe import describe_error
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -83,6 +87,21 @@ def _reserved(cls: type) -> str | None:
     return None
 
 
+#: Whether a plugin is being imported.
+_MARKING: ContextVar[bool] = ContextVar("marking", default=False)
+
+
+@contextmanager
+def mistakes_marked() -> Iterator[None]:
+    """Within this context, `@component` writes what is wrong with a class to its attribute `component_trouble` and
+    raises nothing: a mistake in one class of a plugin does not stop the others of the same file."""
+    token = _MARKING.set(True)
+    try:
+        yield
+    finally:
+        _MARKING.reset(token)
+
+
 C = TypeVar("C", bound=type[Any])
 
 
@@ -94,26 +113,36 @@ def component(name: str, *, revision: int = 1) -> Callable[[C], C]:
     """
 
     def declare(cls: C) -> C:
-        if not NAME.match(name):
-            raise TypeError(
-                f"component name {name!r}: use at most 64 lower-case letters, digits and underscores, "
-                "starting with a letter"
-            )
-        if not (issubclass(cls, Component) and hasattr(cls, "component_kind")):
-            raise TypeError(f"{cls.__qualname__} must subclass a kind (Model, Sampler, Bregman, ...)")
-        if odd := _reserved(cls):
-            raise TypeError(f"{cls.__qualname__} must not define {odd}: a component is compared and read as plain data")
-        documented = cls.__doc__ is not None
-        made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
-        if not documented:
-            made.__doc__ = ""  # a dataclass would otherwise set it to its signature
-        if "use" in made.__dataclass_fields__:
-            raise TypeError(f"{cls.__qualname__}: the parameter name 'use' is reserved by the spec language")
-        made.component_name = name
-        made.component_revision = revision
-        return cast(C, made)
+        try:
+            return _declared(cls, name, revision)
+        except Exception as error:
+            if not _MARKING.get():
+                raise
+            type.__setattr__(cls, "component_trouble", (name, describe_error(error)))
+            return cls
 
     return declare
+
+
+def _declared(cls: C, name: str, revision: int) -> C:
+    if not NAME.match(name):
+        raise TypeError(
+            f"component name {name!r}: use at most 64 lower-case letters, digits and underscores, "
+            "starting with a letter"
+        )
+    if not (issubclass(cls, Component) and hasattr(cls, "component_kind")):
+        raise TypeError(f"{cls.__qualname__} must subclass a kind (Model, Sampler, Bregman, ...)")
+    if odd := _reserved(cls):
+        raise TypeError(f"{cls.__qualname__} must not define {odd}: a component is compared and read as plain data")
+    documented = cls.__doc__ is not None
+    made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    if not documented:
+        made.__doc__ = ""  # a dataclass would otherwise set it to its signature
+    if "use" in made.__dataclass_fields__:
+        raise TypeError(f"{cls.__qualname__}: the parameter name 'use' is reserved by the spec language")
+    made.component_name = name
+    made.component_revision = revision
+    return cast(C, made)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))

@@ -92,6 +92,9 @@ class SamplerTraits(NamedTuple):
     joint: bool = False
     #: Whether it searches for a state of low energy instead of sampling exp(-E/T).
     searches: bool = False
+    #: Whether its chains move each other. They are then no independent samples: R-hat, ESS and estimates that weight
+    #: independent chains are refused, and so are chains at different temperatures.
+    interacting: bool = False
 
 
 class ObjectiveTraits(NamedTuple):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from torch import Tensor
+
 from ebmkit.contracts.judgement import Judges
 from ebmkit.contracts.kinds import Metric
 from ebmkit.engine.failure import SAMPLES, Failure, Measured
-from ebmkit.engine.previews import plan_previews
+from ebmkit.engine.previews import kept_at, plan_previews
 from ebmkit.engine.run_view import RunView
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.base import EbmkitError, Mistakes, first_of
@@ -17,10 +19,16 @@ from ebmkit.storage.export import write_samples
 
 
 class Evaluation:
-    """Carries out `evaluate:` and `samples_every:`. `warn` receives what went wrong without stopping the run."""
+    """Carries out `evaluate:` and `samples_every:`. `warn` receives what went wrong without stopping the run, and
+    `kept` the samples that were kept at a step."""
 
-    def __init__(self, view: RunView, warn: Callable[[str], None] = lambda line: None) -> None:
-        self.view, self.warn = view, warn
+    def __init__(
+        self,
+        view: RunView,
+        warn: Callable[[str], None] = lambda line: None,
+        kept: Callable[[Tensor], None] = lambda x: None,
+    ) -> None:
+        self.view, self.warn, self.kept = view, warn, kept
         self.metrics = view.plan.spec.evaluate
         self._last = view.plan.spec.steps
         train = view.data("train")
@@ -43,8 +51,9 @@ class Evaluation:
         for failure in failed:
             raise failure.error
         if few and self.view.folder:
-            path = self.view.folder / "samples" / f"step-{step:06d}.safetensors"
-            write_samples(path, self.view.samples(few), headings=self.view.names.headings)
+            samples = self.view.samples(few)
+            write_samples(kept_at(self.view.folder, step), samples, headings=self.view.names.headings)
+            self.kept(samples)
         return results
 
     def measure(self, metrics: Sequence[Metric], at_least: int = 0) -> Measured:

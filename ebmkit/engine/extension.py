@@ -7,12 +7,13 @@ from pathlib import Path
 from ebmkit.engine.build import build
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.chain_checkpoints import Source
-from ebmkit.engine.folder.lockfile import drift, lock, to_yaml
+from ebmkit.engine.folder.lockfile import drift, drifted, lock, to_yaml
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.limit import Limit
+from ebmkit.engine.pictures import DrawSamples
 from ebmkit.engine.process import settings_kept
-from ebmkit.engine.session import Draw, Session, drifted
+from ebmkit.engine.session import Draw, Session
 from ebmkit.engine.signals import Signals
 from ebmkit.engine.telling.progress import Progress, Silent
 from ebmkit.errors.running import StorageFailed
@@ -30,6 +31,7 @@ def extend(
     runs_dir: str | Path = "runs",
     allow_drift: bool = False,
     draw: Draw | None = None,
+    picture: DrawSamples | None = None,
     progress: Progress | None = None,
 ) -> Record:
     """A new run with the weights of the finished run in `folder`, whose chains continue those of that run.
@@ -54,6 +56,6 @@ def extend(
             for kept in sorted((folder / "samples").glob("step-*.safetensors")):  # during training, for the report
                 write_bytes(record.file(f"samples/{kept.name}"), read_whole(kept))
             source = Source(folder, experiment)
-            Session(record, parts, saved, source, progress, signals, Limit()).carry_out(draw)
+            Session(record, parts, saved, source, progress, signals, Limit()).carry_out(draw, picture)
         progress.finished(record)
         return record

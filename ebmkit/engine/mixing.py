@@ -102,8 +102,11 @@ def verdict(view: RunView) -> str:
         words.append(f"step size {float(view.draws.tuning['step_size']):.3g} found by warm-up")
     if words and not found and sampler:
         length = f"{sampler.steps:,} steps {begun(view.plan.spec)}"
-        ends = f"each sample is the last state of a separate chain of {length}"
-        words.insert(0, f"{ends}; set 'chains:' to get R-hat and ESS")
+        if sampler.traits().interacting:
+            words.insert(0, f"the samples are the last states of chains of {length} that move each other")
+        else:
+            ends = f"each sample is the last state of a separate chain of {length}"
+            words.insert(0, f"{ends}; set 'chains:' to get R-hat and ESS")
     return "; ".join(words)
 
 

@@ -1,4 +1,4 @@
-"""The names that data give to coordinates and labels, for pictures, messages and files."""
+"""The names that data or the model give to coordinates, and data to labels, for pictures, messages and files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,28 @@ LONGEST = 40
 
 
 class Names:
-    """The names of a plan's data, which are read when they are first needed."""
+    """The names of a plan's data and model, which are read when they are first needed."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
     @cached_property
     def headings(self) -> Headings:
-        """The names as the data have them; those of missing files are not known."""
+        """The names as the data have them, or the model; those of missing files are not known."""
+        found = self._of_data()
+        return found if found.coordinates is not None else found._replace(coordinates=self._of_model())
+
+    def _of_model(self) -> tuple[str, ...] | None:
+        with ErrorSite(self._plan, ("model",)):
+            names = self._plan.spec.model.coordinate_names()
+            self._check(names)
+            return names
+
+    def _check(self, names: tuple[str, ...] | None) -> None:
+        if names is not None and (len(names),) != self._plan.event:
+            raise ValueError(f"it names {len(names)} coordinates, but states are {self._plan.event}")
+
+    def _of_data(self) -> Headings:
         data = self._plan.spec.data
         if data is None or data.missing():
             return PLAIN
@@ -33,8 +47,7 @@ class Names:
             found = Headings(coordinates, classes, data.label_name(), data.category_names())
             if found.categories is not None and len(found.categories) != prod(self._plan.event):
                 raise ValueError(f"it names categories of {len(found.categories)} units of {self._plan.event}")
-            if found.coordinates is not None and (len(found.coordinates),) != self._plan.event:
-                raise ValueError(f"it names {len(found.coordinates)} coordinates, but states are {self._plan.event}")
+            self._check(found.coordinates)
             return found
 
     @property

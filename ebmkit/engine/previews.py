@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from pathlib import Path
 from typing import NamedTuple
 
 from ebmkit.contracts.states import can_be_pictured
@@ -46,6 +47,11 @@ def plan_previews(plan: Plan, points: int) -> Previews:
         return Previews(reason="one set would cost more than a tenth of the training; 'samples_every: N' keeps them")
     count = next(n for n in range(many, few - 1, -1) if sets * preview_cost(plan, n) <= budget)
     return Previews(frozenset(spec.steps * k // (sets + 1) for k in range(1, sets + 1)), count)
+
+
+def kept_at(folder: Path, step: int) -> Path:
+    """The file of the samples of a step of training."""
+    return folder / "samples" / f"step-{step:06d}.safetensors"
 
 
 def training_cost(plan: Plan, points: int) -> float:

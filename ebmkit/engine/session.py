@@ -19,7 +19,7 @@ from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.chain_checkpoints import CHAINS, TUNING, ChainCheckpoints, Source
 from ebmkit.engine.folder.checkpoint import Saved
 from ebmkit.engine.folder.checkpointer import Checkpointer
-from ebmkit.engine.folder.lockfile import drift, lock, to_yaml
+from ebmkit.engine.folder.lockfile import drift, drifted, lock, to_yaml
 from ebmkit.engine.folder.record import Record
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.folder.trackers import Trackers
@@ -27,6 +27,7 @@ from ebmkit.engine.limit import Limit, Paused
 from ebmkit.engine.loop import train
 from ebmkit.engine.mixing import findings, verdict
 from ebmkit.engine.parts import Parts
+from ebmkit.engine.pictures import DrawSamples, Pictures
 from ebmkit.engine.process import settings_kept
 from ebmkit.engine.run_view import RunView
 from ebmkit.engine.signals import Interrupted, Signals
@@ -40,7 +41,7 @@ from ebmkit.engine.training_state import TrainingState
 from ebmkit.engine.working import unsound
 from ebmkit.errors.base import EbmkitError, Mistakes, first_of
 from ebmkit.errors.describe import describe_error
-from ebmkit.errors.running import ComponentFailed, Drifted, StorageFailed
+from ebmkit.errors.running import ComponentFailed, StorageFailed
 from ebmkit.language.packages import require_packages
 from ebmkit.language.plan import Plan
 from ebmkit.storage.atomic import write_bytes
@@ -55,6 +56,7 @@ def run(
     *,
     runs_dir: str | Path = "runs",
     draw: Draw | None = None,
+    picture: DrawSamples | None = None,
     progress: Progress | None = None,
     limit: Limit | None = None,
     like: Path | None = None,
@@ -74,7 +76,7 @@ def run(
         # From here on a signal waits for the end of a step, except where stopping at once is safe.
         with signals.between_steps(), Record.create(plan, Path(runs_dir), to_yaml(locked)) as record:
             source = Source(record.folder, plan.hash)
-            Session(record, parts, None, source, progress, signals, limit or Limit()).carry_out(draw)
+            Session(record, parts, None, source, progress, signals, limit or Limit()).carry_out(draw, picture)
         progress.finished(record)
         return record
 
@@ -85,6 +87,7 @@ def resume(
     *,
     allow_drift: bool = False,
     draw: Draw | None = None,
+    picture: DrawSamples | None = None,
     progress: Progress | None = None,
     limit: Limit | None = None,
 ) -> Record:
@@ -112,16 +115,9 @@ def resume(
                 lost = f"the checkpoint of step {record.step} is unusable"
                 _tell(record, progress, f"warning: {lost}; going back to step {step}")
             source = Source(folder, experiment)
-            Session(record, parts, saved, source, progress, signals, limit or Limit()).carry_out(draw)
+            Session(record, parts, saved, source, progress, signals, limit or Limit()).carry_out(draw, picture)
         progress.finished(record)
         return record
-
-
-def drifted(folder: Path, differing: list[str]) -> Drifted:
-    return Drifted(
-        f"{folder} was started under different conditions: " + "; ".join(differing),
-        help="--allow-drift continues anyway; results may then differ from those of an uninterrupted run",
-    )
 
 
 def _tell(record: Record, progress: Progress, line: str) -> None:
@@ -155,12 +151,13 @@ class Session:
             self.state.restore(saved)
             self.health.restore(self.state.stage, self.state.stage_began, self.history.records)
         record.step = self.state.step
-        self.evaluation = Evaluation(self.view, self.run_log.warn)
-        self.hooks = Hooks(plan, self.run_log.warn)
+        self.evaluation = Evaluation(self.view, self.run_log.warn, lambda x: self.pictures.samples(x))
+        self.hooks = Hooks(plan, self.run_log.warn, self.run_log.say)
         #: Of the long chains that draw the final samples, if the spec has any.
         self.chains = self._chain_checkpoints(source) if plan.spec.chains else None
         #: Opened when the run starts; they receive what is recorded.
         self.trackers: Trackers
+        self.pictures: Pictures
         self.checkpointer = Checkpointer(
             self.state, record.folder / "checkpoints", lambda: self.trackers.sync(), self._saved
         )
@@ -173,13 +170,19 @@ class Session:
         log = self.run_log
         return ChainCheckpoints(source, self.record.folder, self.plan, self.streams, log.say, log.warn, on_step)
 
-    def carry_out(self, draw: Draw | None) -> None:
+    def carry_out(self, draw: Draw | None, picture: DrawSamples | None = None) -> None:
         """Train, save, sample, measure, draw."""
         self.run_log.plan(self.parts)
         if self.state.step:
             self.run_log.say(f"continuing after step {self.state.step}")
-        records = self.history.records
-        with self.streams.lent_to_torch(), Trackers(self.plan, self.record.folder, records) as self.trackers:
+        with (
+            self.streams.lent_to_torch(),
+            self.hooks.watched(),
+            Trackers(self.plan, self.record.folder, self.history.records, self.state.step) as self.trackers,
+        ):
+            self.pictures = Pictures(self.view, self.trackers, picture, self.run_log.warn)
+            if self.state.evaluated == self.state.step > 0:
+                self.pictures.again(self.state.step)
             try:
                 self._work(draw)
             except Interrupted as signal:
@@ -199,10 +202,12 @@ class Session:
             if draw:
                 self._draw_what_remains(draw, error)
             raise
-        if draw:
-            self.run_log.wait("writing the report")
-            with self.signals.anywhere():
+        with self.signals.anywhere():
+            if draw:
+                self.run_log.wait("writing the report")
                 draw(self.view, self.record)
+            self.pictures.final(self.record.picture)
+            self.trackers.finish(self.record.results)
 
     def _draw_what_remains(self, draw: Draw, error: Exception) -> None:
         """The report of a run that failed. No further error and no signal takes the place of the first error."""

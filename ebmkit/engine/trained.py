@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from ebmkit.contracts.extractor import Trained
+from ebmkit.contracts.user_cache import user_cache
 from ebmkit.contracts.version import __version__
 from ebmkit.engine import session
 from ebmkit.engine.folder.run_summary import read_summary
@@ -35,14 +36,9 @@ def trained(spec: str) -> Trained:
 
 
 def cache_folder() -> Path | None:
-    """The user's cache folder, on Linux below XDG_CACHE_HOME or ~/.cache; None for a process without a home."""
-    from platformdirs import user_cache_path
-
-    try:
-        folder = user_cache_path("ebmkit", appauthor=False) / "features"
-    except RuntimeError:
-        return None
-    return folder if folder.is_absolute() else None  # older versions return `~` if the home is unknown
+    """Where they are kept; None for a process without a home."""
+    folder = user_cache()
+    return folder and folder / "features"
 
 
 @cache

@@ -1,8 +1,7 @@
 """Tree to spec: every component looked up, every value checked, all mistakes at once.
 
 pydantic checks in strict JSON mode. A component's annotation names its kind; pydantic then calls back here, where the
-name is looked up and its parameters are checked in turn. So pydantic's location of an error is the path in the YAML
-tree, and the tree knows the place.
+name is looked up and its parameters are checked in turn. So the location of an error is the path in the YAML tree.
 """
 
 from __future__ import annotations

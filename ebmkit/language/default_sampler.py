@@ -26,7 +26,7 @@ def default_sampler(model: Model, *, mixed: bool) -> Sampler | None:
         return Ancestral()
     if traits.schedule is not None and "score" in traits.offers:
         if traits.conditioning == "sigma":
-            return AnnealedLangevin(schedule=traits.schedule)
+            return AnnealedLangevin(schedule=traits.schedule, predict=True)
         return ReverseSDE(schedule=traits.schedule) if traits.conditioning == "time" else None
     sweeps = Gibbs()
     if sweeps.traits().needs <= offered_to(sweeps.traits(), traits):

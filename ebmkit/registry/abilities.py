@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ebmkit.contracts.component import Component
@@ -15,10 +15,11 @@ from ebmkit.registry.spelling import did_you_mean
 _TRAIT = {"model": "offers", "noise": "offers", "sampler": "needs", "objective": "needs", "metric": "needs"}
 
 
-def unknown_ability(cls: type[Component], declared: Any = None) -> str:
+def unknown_ability(cls: type[Component], declared: Any = None, parts: Iterable[type[Component]] = ()) -> str:
     """What is wrong with the names that a component offers or needs, or nothing.
 
-    `declared` are those of an instance, whose parameters may decide; without it, those that the class declares.
+    `declared` are those of an instance, whose parameters may decide; without it, those that the class declares. An
+    instance also passes on what its `parts` name, such as `parallel_tempering` the needs of a plugin's sampler.
     """
     trait = _TRAIT.get(cls.component_kind)
     if trait is None:
@@ -26,7 +27,7 @@ def unknown_ability(cls: type[Component], declared: Any = None) -> str:
     names = getattr(cls, trait, ()) if declared is None else declared
     if isinstance(names, str) or not isinstance(names, frozenset | set | tuple):
         return f"{cls.__qualname__}.{trait} must be a frozenset of names, not {names!r}"
-    known = _known(cls)
+    known = set(_known(cls)).union(*map(_known, (part for part in parts if part.component_kind == cls.component_kind)))
     for name in sorted(map(str, set(names) - set(known))):
         meant = did_you_mean(name, sorted(known)) or f"known names: {', '.join(sorted(known))}"
         return f"{cls.__qualname__}.{trait} names '{name}', which is no ability; {meant}"

@@ -23,6 +23,8 @@ def class_trouble(cls: Any) -> str:
         return f"an object of type {type_name(cls)} is not a component class"
     if type(cls) not in _METACLASSES:
         return f"a component class of the metaclass {type_name(cls)} is not supported"
+    if "component_trouble" in vars(cls):  # found by `@component`
+        return str(vars(cls)["component_trouble"][1])
     if not issubclass(cls, Component):
         return f"{cls.__qualname__} is not a component class"
     if trouble := _declaration_trouble(cls):

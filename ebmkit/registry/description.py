@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ebmkit.registry.parameter_schema import parameter_schema
 from ebmkit.registry.reference import Page, page
 
 
@@ -24,6 +23,8 @@ class Description:
 @cache
 def describe(cls: type[Any]) -> Description:
     """The description of a component. It may raise anything if the class was not checked."""
+    from ebmkit.registry.parameter_schema import parameter_schema  # imports pydantic
+
     # Written and read again, so that nothing in it is an object of the plugin.
     schema = json.loads(json.dumps(parameter_schema(cls), allow_nan=False))
     return Description(page(cls), tuple(sorted(map(str, getattr(cls, "offers", ())))), schema)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
@@ -25,7 +25,7 @@ _GROUP = "ebmkit"
 #: Maximum number of characters of a name in messages.
 LONGEST = 100
 
-_NAME_RULE = "at most 64 lower-case letters, digits and underscores"
+NAME_RULE = "at most 64 lower-case letters, digits and underscores"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Plugin:
     trouble: str = ""
     #: Turned off by the user, which is not an error.
     disabled: bool = False
+    #: For a package in a folder that need not be installed: the module of its entry point.
+    module: str = ""
+    #: The requirements of its distribution.
+    requires: tuple[str, ...] = ()
 
     @property
     def is_packaged(self) -> bool:
@@ -106,17 +110,20 @@ def _name(distribution: Distribution) -> str:
 
 
 def _claim(distribution: Distribution, entry: EntryPoint, names: list[str]) -> _Claim:
-    name, version = _name(distribution), _read(lambda: distribution.version)
     try:
+        metadata = distribution.metadata  # each access reads and parses the file
+        fields = {"name": metadata["Name"], "version": metadata["Version"]}
         requires = tuple(distribution.requires or ())
     except Exception as error:
+        name, version = _name(distribution), _read(lambda: distribution.version)
         return _Claim(name, version, (), entry, f"its metadata cannot be read: {describe_error(error)}")
     trouble = ""
-    if "?" in (lacks := {"name": _read(lambda: distribution.name), "version": version}).values():
-        trouble = f"its metadata has no {next(key for key in lacks if lacks[key] == '?')}; install it again"
+    if lacking := [key for key, value in fields.items() if not value]:
+        trouble = f"its metadata has no {lacking[0]}; install it again"
     elif names.count(entry.name) > 1:
         trouble = f"it names the entry point '{entry.name}' twice"
-    return _Claim(name, version, requires, entry, trouble)
+    name = _shortened(fields["name"]) if fields["name"] else _name(distribution)
+    return _Claim(name, fields["version"] or "?", requires, entry, trouble)
 
 
 def _read(field: Callable[[], str | None]) -> str:
@@ -137,10 +144,18 @@ def _from_metadata(namespace: str, claims: list[_Claim]) -> Plugin:
     elif claim.trouble:
         trouble = claim.trouble
     elif not NAME.match(namespace):
-        trouble = f"a namespace is made of {_NAME_RULE}"
+        trouble = f"a namespace is made of {NAME_RULE}"
     else:
-        trouble = _unmet_requirement(claim)
-    return Plugin(namespace, ", ".join(names), claim.version, claim.entry, trouble, _disabled(namespace))
+        trouble = unmet_requirement(claim.version, claim.requires)
+    return Plugin(
+        namespace,
+        ", ".join(names),
+        claim.version,
+        claim.entry,
+        trouble,
+        _disabled(namespace),
+        requires=claim.requires,
+    )
 
 
 def _disabled(namespace: str) -> bool:
@@ -148,15 +163,15 @@ def _disabled(namespace: str) -> bool:
     return setting.lower() in ("1", "true", "all") or namespace in [word.strip() for word in setting.split(",")]
 
 
-def _unmet_requirement(claim: _Claim) -> str:
+def unmet_requirement(version: str, requires: Iterable[str]) -> str:
     """Checked before anything is imported: the distribution says which ebmkit-core it works with."""
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.utils import canonicalize_name
     from packaging.version import InvalidVersion, Version
 
     try:
-        Version(claim.version)
-        for text in claim.requires:
+        Version(version)
+        for text in requires:
             requirement = Requirement(text)
             name = canonicalize_name(requirement.name)
             if name == "ebmkit-core" and not requirement.specifier.contains(__version__, prereleases=True):
@@ -164,7 +179,7 @@ def _unmet_requirement(claim: _Claim) -> str:
             if name == "ebmkit":
                 return "it depends on 'ebmkit', which is another project on PyPI; it should depend on 'ebmkit-core'"
     except InvalidVersion:
-        return f"its version '{claim.version}' is not a version"
+        return f"its version '{version}' is not a version"
     except InvalidRequirement:
         return f"its requirement '{text}' cannot be read"
     return ""
@@ -175,18 +190,18 @@ def file_plugin(name: str) -> Plugin:
     path = Path(name)
     if path.suffix != ".py" or not path.is_file():
         raise PluginMissing(f"there is no Python file '{name}'")
-    trouble = "" if NAME.match(path.stem) else f"name the file with {_NAME_RULE}"
+    trouble = "" if NAME.match(path.stem) else f"name the file with {NAME_RULE}"
     return Plugin(path.stem, name, "unpackaged", path, trouble)
 
 
 def module_plugin(module: ModuleType, namespace: str = "") -> Plugin:
     """A module that Python passed; its namespace is the last part of its name, as for a file."""
     namespace = namespace or module.__name__.rpartition(".")[2]
-    trouble = "" if NAME.match(namespace) else f"name the module with {_NAME_RULE}"
+    trouble = "" if NAME.match(namespace) else f"name the module with {NAME_RULE}"
     return Plugin(namespace, f"module {module.__name__}", "unpackaged", module, trouble)
 
 
 def plugin_at_hand(objects: AtHand, namespace: str) -> Plugin:
     """Objects that Python passed."""
-    trouble = "" if NAME.match(namespace) else f"a namespace is made of {_NAME_RULE}"
+    trouble = "" if NAME.match(namespace) else f"a namespace is made of {NAME_RULE}"
     return Plugin(namespace, "passed from Python", "unpackaged", objects, trouble)

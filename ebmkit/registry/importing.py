@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Collection, Iterator
@@ -10,11 +11,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ebmkit.contracts.component import mistakes_marked
 from ebmkit.errors.describe import describe_error, type_name
 from ebmkit.registry.at_hand import AtHand
 from ebmkit.registry.hookspecs import API_VERSION
 from ebmkit.registry.plugin_output import output_on_stderr
 from ebmkit.registry.process_state import process_state_kept
+from ebmkit.registry.slow_calls import SlowCalls
+from ebmkit.registry.torch_functions import replaced_by
 
 if TYPE_CHECKING:
     from ebmkit.registry.discovery import Plugin
@@ -35,9 +39,28 @@ class Imported(NamedTuple):
 @contextmanager
 def contained(changed: list[str]) -> Iterator[None]:
     """Around code of a plugin that should only define something: it prints on stderr, and changes of the process are
-    undone; `changed` receives their names."""
-    with process_state_kept(changed), output_on_stderr():
+    undone; `changed` receives their names. `os._exit` raises an exception, which names the plugin."""
+    with process_state_kept(changed), output_on_stderr(), _exit_refused():
         yield
+
+
+@contextmanager
+def _exit_refused() -> Iterator[None]:
+    """Within this context only ebmkit itself may end the process at once, as it does at Ctrl-C; and processes that were
+    forked."""
+    leave, process = os._exit, os.getpid()
+
+    def refuse(status: int) -> None:
+        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        if os.getpid() != process or caller.partition(".")[0] == "ebmkit":
+            leave(status)
+        raise SystemExit(f"it called os._exit({status})")
+
+    os._exit = refuse  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
@@ -45,7 +68,7 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     if isinstance(plugin.target, AtHand):
         return Imported(module_name(plugin), plugin.target.names(), plugin.target.sha256)
     try:
-        with contained(changed):
+        with _named_if_slow(plugin), contained(changed), mistakes_marked():
             module = _module(plugin)
     except BaseException as error:  # SystemExit included: a plugin must not stop ebmkit
         if was_ctrl_c(error):
@@ -56,10 +79,22 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     names = ModuleType.__getattribute__(module, "__dict__")  # not through methods that the module may define
     _check_version(names.get("EBMKIT_API", API_VERSION))
     _check_attributes(module, names)
+    if replaced := replaced_by(str(names.get("__file__"))):
+        several = f" and {len(replaced) - 1} more functions" if len(replaced) > 1 else ""
+        raise Unusable(f"importing it replaced {replaced[0]}{several}, which all other components use")
     try:
         return Imported(module_name(plugin), names, digest(names.get("__file__")))
     except (OSError, TypeError, ValueError) as error:
         raise Unusable(f"its files cannot be read: {describe_error(error)}") from error
+
+
+@contextmanager
+def _named_if_slow(plugin: Plugin) -> Iterator[None]:
+    stderr = sys.stderr  # that of the user, not what the plugin makes of it
+    slow = SlowCalls(lambda line: print(line, file=stderr, flush=True), "Ctrl-C ends ebmkit")
+    slow.begin(f"importing {plugin.label}")
+    with slow.watched():
+        yield
 
 
 def forget(plugin: Plugin, before: Collection[str]) -> None:
@@ -79,7 +114,9 @@ def was_ctrl_c(error: BaseException) -> bool:
 
 def module_name(plugin: Plugin) -> str:
     """The name under which the module of a plugin is imported."""
-    if isinstance(plugin.target, Path | AtHand):
+    if isinstance(plugin.target, Path):
+        return plugin.module or f"ebmkit_plugin_{plugin.namespace}"
+    if isinstance(plugin.target, AtHand):
         return f"ebmkit_plugin_{plugin.namespace}"
     if isinstance(plugin.target, ModuleType):
         return plugin.target.__name__
@@ -116,8 +153,18 @@ def _module(plugin: Plugin) -> Any:
 def _import_file(plugin: Plugin, target: Path) -> ModuleType:
     import importlib.util
 
-    name = module_name(plugin)
-    spec = importlib.util.spec_from_file_location(name, target)
+    from ebmkit.registry.source_package import source_file
+
+    name = module_name(plugin).partition(".")[0]
+    file = source_file(target, name) if plugin.module else target
+    assert file is not None  # as was checked when the folder was read
+    if plugin.module and not comes_from(sys.modules.get(name), target):
+        where = getattr(sys.modules[name], "__file__", "Python itself")
+        raise Unusable(f"a module '{name}' was already imported from {where}; rename the package, or start again")
+    if plugin.module and name in sys.modules:  # for another entry point of the same folder
+        return importlib.import_module(plugin.module)
+    inside = [str(file.parent)] if file.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -127,7 +174,13 @@ def _import_file(plugin: Plugin, target: Path) -> ModuleType:
     except BaseException:
         sys.modules.pop(name, None)
         raise
-    return module
+    return importlib.import_module(plugin.module) if plugin.module else module
+
+
+def comes_from(module: ModuleType | None, folder: Path) -> bool:
+    """Whether a module, if it was imported at all, came from a folder."""
+    file = getattr(module, "__file__", None)
+    return module is None or (file is not None and Path(file).resolve().is_relative_to(folder.resolve()))
 
 
 def digest(file: str | None) -> str:
@@ -137,8 +190,21 @@ def digest(file: str | None) -> str:
     if not file:
         raise Unusable("its module has no file: a package needs an __init__.py")
     path = Path(file)
-    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    names = _python_files(str(path.parent)) if path.name == "__init__.py" else [(path.name,)]
     digest = hashlib.sha256()
-    for each in files:
-        digest.update(each.relative_to(path.parent).as_posix().encode() + b"\0" + each.read_bytes() + b"\0")
+    for parts in names:
+        content = path.parent.joinpath(*parts).read_bytes()
+        digest.update("/".join(parts).encode() + b"\0" + content + b"\0")
     return digest.hexdigest()
+
+
+def _python_files(folder: str, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The Python files below a folder in order, each as the parts of its path; folders that are links are left out."""
+    found: list[tuple[str, ...]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                found += _python_files(entry.path, (*above, entry.name))
+            elif entry.name.endswith(".py"):
+                found.append((*above, entry.name))
+    return found if above else sorted(found)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from ebmkit.errors.source import Place, Source
 from ebmkit.registry import builtin, hookspecs
 from ebmkit.registry.at_hand import AtHand
 from ebmkit.registry.given import NOTEBOOK, PluginsGiven, is_file, listed
-from ebmkit.registry.importing import Unusable, forget, import_plugin, module_name
+from ebmkit.registry.importing import Unusable, comes_from, forget, import_plugin, module_name
 from ebmkit.registry.spelling import did_you_mean
 from ebmkit.registry.validation import register
 
@@ -40,13 +40,18 @@ class LoadedPlugin:
     plugin: Plugin
     module: str
     offers: tuple[Offer, ...]
+    #: Its components that cannot be used, as offers that raise the reason; and all these reasons.
+    broken: tuple[Offer, ...]
+    mistakes: tuple[str, ...]
+    #: The names of its hooks.
+    hooks: tuple[str, ...]
     sha256: str
     #: What it changed in the process when it was imported; all of it was restored.
     changed: tuple[str, ...]
 
     @property
     def components(self) -> tuple[type[Component], ...]:
-        """Its components, all imported. Raises PluginBroken if one fails validation."""
+        """Its components that can be used, all imported. Raises PluginBroken if one fails validation now."""
         return tuple(offer.load() for offer in self.offers)
 
 
@@ -56,7 +61,7 @@ class Plugins:
     def __init__(self, given: PluginsGiven = ()) -> None:
         self.manager = pluggy.PluginManager("ebmkit")
         self.manager.add_hookspecs(hookspecs)
-        self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit")
+        self.builtin = register(self.manager, builtin.__name__, vars(builtin), "ebmkit").offers
         self.loaded: dict[str, LoadedPlugin] = {}
         self._failed: dict[str, str] = {}
         #: For each plugin that was loaded, the modules that had been imported before it.
@@ -66,9 +71,9 @@ class Plugins:
         for number, (namespace, one) in enumerate(listed(given), start=1):
             if is_file(one):
                 name = os.fspath(one)
-                self._load_given(name, namespace, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
+                self._load_path(name, namespace, Place(Source(f"--plugin[{number}]", name), 1, 1, len(name)))
             elif isinstance(one, ModuleType):
-                self._load_given(one, namespace, _PLACE)
+                self._load_module(one, namespace)
             else:
                 objects.setdefault(namespace or NOTEBOOK, []).append(one)
         for namespace, some in objects.items():
@@ -82,35 +87,52 @@ class Plugins:
             self._found = installed()
         return self._found
 
-    def _load_given(self, one: str | ModuleType, namespace: str, place: Place) -> None:
-        """Load a file or a module that the user passed at once; any error in it is raised."""
-        from ebmkit.registry.discovery import file_plugin, module_plugin
+    def _load_path(self, name: str, namespace: str, place: Place) -> None:
+        """Load a file or folder that the user passed at once; any error in it is raised."""
+        from ebmkit.registry.source_package import path_plugins
 
         try:
-            if isinstance(one, ModuleType):
-                known = (name for name, each in self.found().items() if module_name(each) == one.__name__)
-                if name := next(known, None):
-                    self._load_whole(name)
-                    return
-                plugin = module_plugin(one, namespace)
-            else:
-                plugin = file_plugin(one)
-                if namespace not in ("", plugin.namespace):
-                    raise PluginBroken(f"the namespace of a file is its name, here '{plugin.namespace}'")
-            self._claim(plugin, "rename the file")
-            self._load_whole(plugin.namespace)
+            plugins = path_plugins(name)
+            if namespace and namespace not in (known := [plugin.namespace for plugin in plugins]):
+                raise PluginBroken(f"the namespace of '{name}' is its own: {', '.join(known)}")
+            for plugin in plugins:
+                if plugin.module and comes_from(sys.modules.get(plugin.module), Path(name)):
+                    forget(plugin, ())  # its files may have changed since
+            for plugin in plugins:
+                self._claim(plugin, "rename one of them")
+                self.load_whole(plugin.namespace)
         except EbmkitError as error:
             error.place = place
             raise
 
+    def _load_module(self, module: ModuleType, namespace: str) -> None:
+        """Load a module that Python passed; any error in it is raised."""
+        from ebmkit.registry.discovery import module_plugin
+
+        try:
+            known = (name for name, each in self.found().items() if module_name(each) == module.__name__)
+            if name := next(known, None):
+                self.load_whole(name)
+                return
+            plugin = module_plugin(module, namespace)
+            self._claim(plugin, 'choose another namespace: plugins={"mine": module}')
+            self.load_whole(plugin.namespace)
+        except EbmkitError as error:
+            error.place = _PLACE
+            raise
+
     def _claim(self, plugin: Plugin, help: str) -> None:
         """Enter a plugin under its namespace, unless another one has it."""
-        taken = self.found().setdefault(plugin.namespace, plugin)
-        if taken is not plugin:
-            what = f"the file '{plugin.distribution}'" if isinstance(plugin.target, Path) else plugin.distribution
+        taken = self.found().get(plugin.namespace)
+        # The folder of an installed package takes its place.
+        if taken is not None and not (plugin.module and taken.distribution == plugin.distribution):
+            what = plugin.distribution
+            if isinstance(plugin.target, Path):
+                what = f"the {'folder' if plugin.module else 'file'} '{plugin.target}'"
             raise PluginBroken(
                 f"{what} and '{taken.distribution}' both claim the namespace '{plugin.namespace}'", help=help
             )
+        self.found()[plugin.namespace] = plugin
 
     def join(self, namespace: str, objects: list[Any]) -> None:
         """Add objects that Python passed to the plugin of this namespace; any error in them is raised."""
@@ -168,37 +190,45 @@ class Plugins:
                 raise self._broken(plugin) from reason
         raise self._broken(plugin)
 
-    def load_all(self) -> list[PluginBroken]:
-        """Load all plugins, and return the errors of those that could not be loaded."""
-        broken = []
-        for namespace, plugin in self.found().items():
-            if plugin.disabled:
-                continue
-            try:
-                self._load_whole(namespace)
-            except PluginBroken as error:
-                broken.append(error)
-        return broken
+    def load_whole(self, namespace: str) -> LoadedPlugin:
+        """Load a plugin with all its components, including those that would be imported later.
 
-    def _load_whole(self, namespace: str) -> None:
-        """Load a plugin with all its components, including those that would be imported later."""
+        Raises as `load` does, also if none of its components can be used.
+        """
         loaded = self.load(namespace)
-        try:
-            _ = loaded.components
-        except PluginBroken as error:
-            self._failed[namespace] = str(error.__cause__)
+        errors = [(offer, error) for offer in loaded.offers if (error := _failure(offer))]
+        if not errors:
+            return loaded
+        failed = tuple(offer for offer, _ in errors)
+        mistakes = (*loaded.mistakes, *(str(error.__cause__) for _, error in errors))
+        if len(failed) == len(loaded.offers):
+            self._failed[namespace] = "; ".join(mistakes)
             del self.loaded[namespace]
             self.manager.unregister(name=loaded.module)
             forget(loaded.plugin, self._earlier[namespace])
-            raise
+            raise self._broken(loaded.plugin) from errors[0][1]
+        usable = tuple(offer for offer in loaded.offers if offer not in failed)
+        self.loaded[namespace] = replace(loaded, offers=usable, broken=(*loaded.broken, *failed), mistakes=mistakes)
+        return self.loaded[namespace]
 
     def _broken(self, plugin: Plugin) -> PluginBroken:
         return PluginBroken(f"{plugin.label} cannot be used: {self._failed[plugin.namespace]}")
 
     def _join(self, plugin: Plugin) -> LoadedPlugin:
         changed: list[str] = []
-        if isinstance(plugin.target, Path):
+        if isinstance(plugin.target, Path) and not plugin.module:
             forget(plugin, ())  # another file of this name may have been loaded earlier
         module = import_plugin(plugin, changed)
-        offers = register(self.manager, module.name, module.names, plugin.label, changed)
-        return LoadedPlugin(plugin, module.name, offers, module.sha256, tuple(dict.fromkeys(changed)))
+        made = register(self.manager, module.name, module.names, plugin.label, changed)
+        noticed = tuple(dict.fromkeys(changed))
+        return LoadedPlugin(
+            plugin, module.name, made.offers, made.broken, made.mistakes, made.hooks, module.sha256, noticed
+        )
+
+
+def _failure(offer: Offer) -> PluginBroken | None:
+    try:
+        offer.load()
+    except PluginBroken as error:
+        return error
+    return None

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from ebmkit.registry.torch_functions import forget_replacements, functions_of_torch, is_foreign
+
 #: Puts back what was recorded; the result says whether it had changed.
 Restore = Callable[[], bool]
 
@@ -231,6 +233,21 @@ def _torch() -> Restore:
     return _value(read, write)
 
 
+def _torch_names() -> Restore:
+    """The functions of torch, if it was imported before: otherwise `import_plugin` notices what was replaced."""
+    before = functions_of_torch()
+
+    def restore() -> bool:
+        changed = forget_replacements()
+        for names, name, function in before:
+            if is_foreign(names.get(name)):
+                names[name] = function
+                changed = True
+        return changed
+
+    return restore
+
+
 def _torch_setters() -> list[Callable[[Any], Any]]:
     """In the order in which `_torch` reads the settings."""
     import torch
@@ -248,6 +265,7 @@ def _torch_setters() -> list[Callable[[Any], Any]]:
 #: By the words that name it in messages.
 _STATE: dict[str, Callable[[], Restore]] = {
     "modules or functions of ebmkit": _code,
+    "functions of torch": _torch_names,
     "settings of torch": _torch,  # before the environment, since torch writes variables of its own
     "environment variables": _environment,
     "the working directory": _folder,

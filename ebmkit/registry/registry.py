@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.errors.schema import UnknownComponent
+from ebmkit.registry.catalogue import Broken
 from ebmkit.registry.given import NOTEBOOK
 from ebmkit.registry.origin import origin
 from ebmkit.registry.spelling import a, did_you_mean
 
 if TYPE_CHECKING:
+    from ebmkit.registry.catalogue import Described
     from ebmkit.registry.description import Description
+    from ebmkit.registry.listing import Listing
     from ebmkit.registry.loading import Plugins
     from ebmkit.registry.offer import Offer
 
@@ -28,6 +32,8 @@ class Entry:
     plugin: str
     load: Callable[[], type[Component]]
     summarise: Callable[[], str | None] | None = None
+    #: What verbs show of it, where that is known without importing it.
+    described: Described | None = None
 
     @property
     def cls(self) -> type[Component]:
@@ -36,6 +42,8 @@ class Entry:
     @property
     def summary(self) -> str:
         """The first sentence of its docstring."""
+        if self.described is not None:
+            return self.described.summary
         if self.summarise is not None and (known := self.summarise()) is not None:
             return known
         return self.description.page.summary
@@ -43,6 +51,8 @@ class Entry:
     @property
     def description(self) -> Description:
         """What verbs show of it."""
+        if self.described is not None:
+            return self.described.description
         from ebmkit.registry.description import describe  # imports pydantic
 
         cls: Any = self.cls
@@ -55,6 +65,8 @@ class Registry:
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
         self._entries: dict[tuple[str, str], Entry] = {}
+        #: What `find` says of components that cannot be used.
+        self._broken: dict[tuple[str, str], Offer] = {}
         self._namespaces: set[str] = set()
         self._add(plugins.builtin, "ebmkit")
         for namespace in plugins.loaded:  # files named on the command line
@@ -70,13 +82,24 @@ class Registry:
             self.load(name.partition(".")[0])
         entry = self._entries.get((kind, name))
         if entry is None:
+            if (kind, name) in self._broken:
+                self._broken[kind, name].load()  # raises the reason
             raise self._unknown(kind, name)
         return entry
+
+    def described(self, kind: str, name: str) -> Description:
+        """What verbs show of a component, which is imported only if it was not described. Raises as `find` does."""
+        known = self._entries.get((kind, name))
+        return (known or self.entry(kind, name)).description
 
     def load(self, namespace: str) -> None:
         """Make the components of one plugin known."""
         if namespace not in self._namespaces:
-            self._add(self.plugins.load(namespace).offers, namespace, f"{namespace}.")
+            loaded = self.plugins.load(namespace)
+            # What was only described is replaced: the description may be older than the code.
+            self._entries = {key: entry for key, entry in self._entries.items() if entry.plugin != namespace}
+            self._add(loaded.offers, namespace, f"{namespace}.")
+            self._broken |= {(offer.kind, f"{namespace}.{offer.name}"): offer for offer in loaded.broken}
             self._namespaces.add(namespace)
 
     def _add(self, offers: Iterable[Offer], plugin: str, prefix: str = "") -> None:
@@ -84,12 +107,19 @@ class Registry:
             name = prefix + offer.name
             self._entries[offer.kind, name] = Entry(offer.kind, name, plugin, offer.load, offer.summarise)
 
-    def load_all(self) -> list[Any]:
-        """Make the components of all plugins known; returns the errors of those that are broken."""
-        broken = self.plugins.load_all()
-        for namespace in self.plugins.loaded:
-            self.load(namespace)
-        return broken
+    def describe(self, listing: Listing, wanted: Iterable[str] | None = None) -> None:
+        """Make the components of installed plugins known without importing them: to be shown, or loaded later."""
+        for namespace, known in listing.catalogues(wanted).items():
+            if namespace in self._namespaces or isinstance(known, Broken):
+                continue
+            for each in known.components:
+                key = each.kind, f"{namespace}.{each.name}"
+                load = partial(self._load_one, *key)
+                self._entries[key] = Entry(*key, namespace, load, described=each)
+
+    def _load_one(self, kind: str, name: str) -> type[Component]:
+        self.load(name.partition(".")[0])  # replaces the entry
+        return self.find(kind, name)
 
     def entries(self, kind: str | None = None) -> list[Entry]:
         """The known components by kind and name, built-ins first."""

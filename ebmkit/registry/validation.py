@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -19,8 +20,9 @@ from ebmkit.contracts.component import NAME
 from ebmkit.contracts.kinds import KINDS
 from ebmkit.errors.describe import describe_error, type_name
 from ebmkit.errors.schema import PluginBroken
-from ebmkit.registry import hookspecs
+from ebmkit.registry.catalogue import MOST_COMPONENTS
 from ebmkit.registry.component_check import class_trouble
+from ebmkit.registry.hook_check import marked_hooks
 from ebmkit.registry.hookspecs import hookimpl
 from ebmkit.registry.importing import Unusable, contained, was_ctrl_c
 from ebmkit.registry.offer import Offer
@@ -29,10 +31,18 @@ from ebmkit.registry.spelling import did_you_mean
 if TYPE_CHECKING:
     from ebmkit.contracts.component import Component
 
-#: Maximum number of components of one plugin: each is checked when the plugin is loaded.
-MOST_COMPONENTS = 1000
 
-_HOOKS = [name for name in vars(hookspecs) if name.startswith("ebmkit_")]
+@dataclass(frozen=True)
+class Registered:
+    """What a plugin offers."""
+
+    offers: tuple[Offer, ...] = ()
+    #: Its components that cannot be used, as offers that raise the reason when they are loaded.
+    broken: tuple[Offer, ...] = ()
+    #: What is wrong with these, all of it.
+    mistakes: tuple[str, ...] = ()
+    #: Its hooks.
+    hooks: tuple[str, ...] = ()
 
 
 def register(
@@ -41,49 +51,33 @@ def register(
     names: Mapping[str, Any],
     owner: str,
     changed: list[str] | None = None,
-) -> tuple[Offer, ...]:
+) -> Registered:
     """Register the plugin that defines `names` with pluggy, unless it fails validation. Messages call it `owner`.
+
+    A mistake in a hook concerns every run, so it makes the plugin unusable. A mistake in a component concerns that
+    component, unless no other is left. All mistakes are reported at once.
 
     `changed` is as in `contained`; without it they are the built-in components. These are not described before a verb
     shows them: their tests do it, and specs are read faster.
     """
     builtin = changed is None
-    hooks = SimpleNamespace()
+    found, mistakes = marked_hooks(names)
+    hooks = SimpleNamespace(**found)
+    if not hasattr(hooks, "ebmkit_components"):
+        hooks.ebmkit_components = _implicit(module, names)
     try:
-        vars(hooks).update(_marked_hooks(names))
-        if not hasattr(hooks, "ebmkit_components"):
-            hooks.ebmkit_components = _implicit(module, names)
-        manager.register(hooks, module)
-        _check_hooks(manager, hooks)
         with nullcontext() if changed is None else contained(changed):
-            return _offers(hooks.ebmkit_components(), owner, builtin)
+            offers = _offers(hooks.ebmkit_components(), owner, builtin)
+        if mistakes or (offers.mistakes and not offers.offers):
+            raise Unusable("; ".join((*mistakes, *offers.mistakes)))
+        manager.register(hooks, module)
     except BaseException as error:
         if manager.is_registered(hooks):
             manager.unregister(hooks)
         if isinstance(error, Unusable) or was_ctrl_c(error):
             raise
-        raise Unusable(describe_error(error)) from error
-
-
-def _marked_hooks(names: Mapping[str, Any]) -> dict[str, FunctionType]:
-    """The hooks among the names of a module: plain functions, so that pluggy looks at nothing else of the plugin."""
-    found = {}
-    for name, value in list(names.items()):
-        marker = vars(value).get("ebmkit_impl") if type(value) is FunctionType else None
-        if marker is not None:
-            if marker["wrapper"] or marker["hookwrapper"]:
-                raise Unusable(f"the hook '{name}' is a wrapper, which ebmkit does not call; remove the option")
-            found[name] = value
-        elif name in _HOOKS and callable(value):  # pluggy would skip it in silence
-            raise Unusable(f"'{name}' lacks the marker @hookimpl, which belongs to a function")
-    return found
-
-
-def _check_hooks(manager: pluggy.PluginManager, hooks: SimpleNamespace) -> None:
-    """Check names: pluggy does not report a misspelt hook."""
-    for caller in manager.get_hookcallers(hooks) or ():
-        if caller.spec is None:
-            raise Unusable(f"there is no hook '{caller.name}'; {did_you_mean(caller.name, _HOOKS)}".rstrip("; "))
+        raise Unusable("; ".join((*mistakes, describe_error(error)))) from error
+    return replace(offers, hooks=tuple(name for name in found if name != "ebmkit_components"))
 
 
 def _implicit(module: str, names: Mapping[str, Any]) -> Callable[[], list[type[Component]]]:
@@ -96,14 +90,15 @@ def _implicit(module: str, names: Mapping[str, Any]) -> Callable[[], list[type[C
             if issubclass(type(value), type):
                 defined = type.__getattribute__(value, "__dict__")  # not through methods that a metaclass may define
                 package = str(defined.get("__module__")).split(".")[0]
-                if "component_name" in defined and package == module.split(".")[0]:
+                declared = "component_name" in defined or "component_trouble" in defined
+                if declared and package == module.split(".")[0]:
                     found.append(value)
         return found
 
     return ebmkit_components
 
 
-def _offers(offered: Any, owner: str, builtin: bool) -> tuple[Offer, ...]:
+def _offers(offered: Any, owner: str, builtin: bool) -> Registered:
     """The offers of a plugin. Classes are checked now; those imported later, when they are imported."""
     try:
         items = list(islice(iter(offered), MOST_COMPONENTS + 1))
@@ -112,12 +107,52 @@ def _offers(offered: Any, owner: str, builtin: bool) -> tuple[Offer, ...]:
     if len(items) > MOST_COMPONENTS:
         raise Unusable(f"it has more than {MOST_COMPONENTS} components")
     offers: dict[tuple[str, str], Offer] = {}
+    troubles: list[tuple[tuple[str, str], str]] = []  # kind and name, as far as they are known, and the reason
     for item in items:
-        offer = _later(item, owner, builtin) if type(item) is Offer else _now(item)
-        if (offer.kind, offer.name) in offers:
-            raise Unusable(f"two of its components are both called {offer.kind} '{offer.name}'")
-        offers[offer.kind, offer.name] = offer
-    return tuple(offers.values())
+        try:
+            offer = _later(item, owner, builtin) if type(item) is Offer else _now(item)
+        except Unusable as reason:
+            troubles.append((_named(item), str(reason)))
+            continue
+        key = offer.kind, offer.name
+        if key in offers:
+            troubles.append((key, f"two of its components are both called {offer.kind} '{offer.name}'"))
+        offers[key] = offer
+    for key, _ in troubles:
+        offers.pop(key, None)
+    return Registered(
+        tuple(offers.values()), _raising(troubles, owner), tuple(dict.fromkeys(reason for _, reason in troubles))
+    )
+
+
+def _named(item: Any) -> tuple[str, str]:
+    """The kind and name that a component with a mistake was to have; empty if it cannot be known."""
+    try:
+        if type(item) is Offer:
+            return str(item.kind), str(item.name)
+        declared = vars(item) if issubclass(type(item), type) else {}
+        name = declared["component_trouble"][0] if "component_trouble" in declared else item.component_name
+        kind = item.component_kind
+    except Exception:  # a class that cannot even be looked at
+        return "", ""
+    return (kind, name) if type(kind) is str and type(name) is str else ("", "")
+
+
+def _raising(troubles: list[tuple[tuple[str, str], str]], owner: str) -> tuple[Offer, ...]:
+    """For each component with a mistake, an offer that says so at the line that names it, with the other mistakes."""
+
+    def failing(kind: str, name: str, reason: str) -> Callable[[], type[Component]]:
+        others = "; ".join(other for key, other in troubles if key != (kind, name))
+
+        def load() -> type[Component]:
+            raise PluginBroken(
+                f"{kind} '{name}' of {owner} cannot be used: {reason}",
+                help=f"other mistakes in this plugin: {others}" if others else "",
+            )
+
+        return load
+
+    return tuple(Offer(kind, name, failing(kind, name, reason)) for (kind, name), reason in troubles if kind)
 
 
 def _trouble(cls: Any) -> str:

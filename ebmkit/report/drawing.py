@@ -10,6 +10,8 @@ from ebmkit.storage.reading import read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from torch import Tensor
+
     from ebmkit.engine.folder.record import Record
     from ebmkit.engine.run_view import RunView
     from ebmkit.report.drawn import Drawn
@@ -21,6 +23,13 @@ def draw_run(view: RunView, record: Record) -> None:
     drawn = write_picture(view, status, record.picture)
     record.save()  # so that the page knows how long it took
     write_page(view, record.folder, {**record.summary(), "status": status}, record.report, drawn)
+
+
+def draw_samples(view: RunView, x: Tensor) -> bytes | None:
+    """Samples of one step as a PNG, for trackers; None for states that have no picture. A session is given this too."""
+    from ebmkit.report.panels.frames import draw_frame
+
+    return draw_frame(view, x)
 
 
 # These import what draws: a run without a report does not need it.

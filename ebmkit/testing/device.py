@@ -20,8 +20,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import torch
@@ -29,6 +27,7 @@ from torch import Generator, Tensor
 from torch.overrides import TorchFunctionMode
 
 from ebmkit.testing.law import Inapplicable, require
+from ebmkit.testing.origin import Made, culprit, in_torch
 
 try:
     from torch.utils._device import _device_constructors
@@ -47,8 +46,6 @@ CPU: Final = torch.device("cpu")
 _ON_VALUES = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 #: Decompositions that check on the host whether they succeeded.
 _CHECKED = {"_linalg_check_errors", "_linalg_eigh", "_linalg_svd", "linalg_eig", "linalg_lstsq"}
-
-_TORCH_FOLDER = str(Path(torch.__file__).parent)
 
 
 class NotOnTheDevice(AssertionError):
@@ -117,6 +114,7 @@ class PretendedDevice:
 
     def __init__(self) -> None:
         self._seen: Seen | None = None
+        self._made = Made()
 
     def generator(self, seed: int) -> Generator:
         """A generator on the device, with the numbers of a CPU generator of the same seed."""
@@ -137,11 +135,21 @@ class PretendedDevice:
 
     def wait(self, what: str) -> None:
         if self._seen is not None:
-            self._seen.host_syncs.append(f"{what} at {_culprit()}")
+            self._seen.host_syncs.append(f"{what} at {culprit()}")
 
     @property
     def is_watched(self) -> bool:
         return self._seen is not None
+
+    def made(self, value: Any) -> None:
+        """Remember which line made a CPU tensor while the device is watched."""
+        if self.is_watched and isinstance(value, Tensor) and not isinstance(value, DeviceTensor):
+            self._made.record(value)
+
+    def origin(self, stray: Tensor) -> str:
+        """`, made at file:line` of a CPU tensor, as far as it is known."""
+        found = self._made.site(stray)
+        return f", {found}," if found else ""
 
 
 @contextmanager
@@ -167,11 +175,11 @@ class _Functions(TorchFunctionMode):
         kwargs = kwargs or {}
         homeless = function in _device_constructors() and kwargs.get("device") is None
         # Tensors that torch creates for itself, such as the step counter of an optimizer, are exempt.
-        if homeless and self.device.is_watched and not _in_torch(sys._getframe(1)):
-            raise NotOnTheDevice(f"torch.{function.__name__} without device= at {_culprit()}")
+        if homeless and self.device.is_watched and not in_torch(sys._getframe(1)):
+            raise NotOnTheDevice(f"torch.{function.__name__} without device= at {culprit()}")
         _check_generator(args, kwargs)
         if function is Tensor.numpy and isinstance(args[0], DeviceTensor):
-            raise NotOnTheDevice(f"numpy() of a tensor on the device at {_culprit()}")
+            raise NotOnTheDevice(f"numpy() of a tensor on the device at {culprit()}")
         if function is Tensor.tolist and isinstance(args[0], DeviceTensor):
             self.device.wait("tolist()")
             return args[0].numbers.tolist()
@@ -180,7 +188,9 @@ class _Functions(TorchFunctionMode):
             return torch.tensor(*args, **{**kwargs, "device": CPU}).to(DEVICE)
         if function is Tensor.new_tensor and isinstance(args[0], DeviceTensor):
             return torch.tensor(args[1], **{"dtype": args[0].dtype, **kwargs, "device": CPU}).to(DEVICE)
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        self.device.made(result)
+        return result
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -207,14 +217,14 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self.device.wait("a copy between host and device")
         elif on_device:
             if strays := [tensor for tensor in tensors if not isinstance(tensor, DeviceTensor)]:
-                shape = tuple(strays[0].shape)
-                raise NotOnTheDevice(f"{name} of the device and a CPU tensor of shape {shape} at {_culprit()}")
+                stray = f"a CPU tensor of shape {tuple(strays[0].shape)}{self.device.origin(strays[0])}"
+                raise NotOnTheDevice(f"{name} of the device and {stray} at {culprit()}")
             if _waits(name, operator, args, kwargs):
                 self.device.wait(f"{name}, which needs values on the host,")
         if on_device or to_device:
             random = torch.Tag.nondeterministic_seeded in operator.tags
             if random and self.device.is_watched and _argument(operator, args, kwargs, "generator") is None:
-                raise NotOnTheDevice(f"{name} without generator= at {_culprit()}")
+                raise NotOnTheDevice(f"{name} without generator= at {culprit()}")
             if not operator.is_view and name not in ("detach", "lift_fresh"):
                 self.device.launch()
 
@@ -269,7 +279,7 @@ def _check_generator(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         on_device = any(isinstance(tensor, DeviceTensor) for tensor in tensors)
     if on_device != isinstance(generator, DeviceGenerator):
         side, other = ("device", "CPU") if on_device else ("CPU", "device")
-        raise NotOnTheDevice(f"random numbers on the {side} from a {other} generator at {_culprit()}")
+        raise NotOnTheDevice(f"random numbers on the {side} from a {other} generator at {culprit()}")
 
 
 def _argument(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
@@ -284,15 +294,3 @@ def _argument(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name
 
 def _is_device(device: Any) -> bool:
     return device is not None and torch.device(device).type == DEVICE.type
-
-
-def _in_torch(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_TORCH_FOLDER)
-
-
-def _culprit() -> str:
-    """The innermost line of code outside torch and this package."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (_in_torch(frame) or frame.f_code.co_filename == __file__):
-        frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame is not None else "?"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 
@@ -14,10 +15,15 @@ from ebmkit.contracts.kinds import Model
 from ebmkit.contracts.packages import lacking, package_missing
 from ebmkit.errors.describe import describe_error
 from ebmkit.errors.running import EnvironmentLacks
+from ebmkit.registry.spelling import did_you_mean
 from ebmkit.testing.case import Case, cases_of
 from ebmkit.testing.example import instance
-from ebmkit.testing.law import Inapplicable, Law
+from ebmkit.testing.law import ExpectedFailure, Inapplicable, Law
 from ebmkit.testing.laws import laws_of, own_laws_of
+from ebmkit.testing.report import Report
+
+#: Laws that a component is known to break, by name, with the reason; or a function of the component that gives them.
+ExpectedFailures: TypeAlias = Mapping[str, str] | Callable[[Component], Mapping[str, str]]
 
 
 class Broken(AssertionError):
@@ -26,6 +32,10 @@ class Broken(AssertionError):
 
 class Unexamined(Broken):
     """No law of its kind could be applied to a component, with the reasons."""
+
+
+class HeldAfterAll(Broken):
+    """A law holds that was expected to fail."""
 
 
 @dataclass(frozen=True)
@@ -39,30 +49,54 @@ class Trial:
     most: int | None = None
     #: Models to test it with, preferred to those that are found.
     partners: tuple[Model, ...] = ()
+    #: Why the component is expected to break this law; empty if it is not.
+    expected: str = ""
 
     def __str__(self) -> str:
         return f"{self.component.component_kind}/{self.component.component_name}/{self.law.__name__}"
 
-    def run(self) -> None:
-        """Raises `Broken`, or `Inapplicable` if the law applies to the component in no case."""
+    def run(self) -> str:
+        """Raises `Broken`, or `Inapplicable` if the law applies to the component in no case. Returns what the law says
+        about its own precision, if anything.
+
+        If the component is expected to break the law, raises `ExpectedFailure` if it does and `HeldAfterAll` if not.
+        """
+        if not self.expected:
+            return self._run()
+        try:
+            self._run()
+        except Broken as broken:
+            raise ExpectedFailure(f"as expected ({self.expected}), {broken}") from broken
+        raise HeldAfterAll(
+            f"{self._who()} obeys '{self.law.__name__}', which is expected to fail ({self.expected}); "
+            "remove it from expected_failures"
+        )
+
+    def _run(self) -> str:
         for _, needy, package in lacking(self.component, ("component",)):
             raise Inapplicable(str(package_missing(needy, package)))
         reasons: list[str] = []
+        remarks: list[str] = []
         cases = self._cases()
         for tried, case in enumerate(cases):
             if tried - len(reasons) == self.most:
                 break
             try:
                 with torch.random.fork_rng(devices=[]):
-                    self.law(self.component, case)
+                    remark = self.law(self.component, case)
+                remarks += [f"{remark}{case}"] if remark else []
             except (Inapplicable, EnvironmentLacks) as reason:  # a GPU, or an optional package
                 reasons.append(str(reason))
             except Exception as error:
                 seen = str(error) if isinstance(error, AssertionError) else describe_error(error)
-                who = f"{self.component.component_kind} '{self.component.component_name}'"
-                raise Broken(f"{who} breaks '{self.law.__name__}'{case}: {seen}. {self._sentence()}") from error
+                words = f"{self._who()} breaks '{self.law.__name__}'{case}: {seen}. {self._sentence()}"
+                raise Broken(words) from error
         if len(reasons) == len(cases):
             raise Inapplicable("; ".join(dict.fromkeys(reasons)) or "it takes none of the test shapes")
+        return remarks[0] if remarks else ""
+
+    def _who(self) -> str:
+        return f"{self.component.component_kind} '{self.component.component_name}'"
 
     def _cases(self) -> list[Case]:
         """The cases of the component. If not all are tested, the order depends on the law."""
@@ -78,13 +112,19 @@ class Trial:
 
 
 def trials(
-    components: Iterable[Component | type[Component]], *, most: int | None = None, partners: Iterable[Model] = ()
+    components: Iterable[Component | type[Component]],
+    *,
+    most: int | None = None,
+    partners: Iterable[Model] = (),
+    expected_failures: ExpectedFailures | None = None,
 ) -> list[Trial]:
     """A trial of each component for each law of its kind. Classes are instantiated by their defaults or their example.
 
     With `most` each law is tested in that number of cases, which differ between laws: faster, and nearly as strict. A
     sampler or an objective works with the first model that has the abilities it needs: of `partners`, of ebmkit, of the
     loaded plugins, and of the module and package that defines it.
+
+    A law in `expected_failures` is reported with its reason if it is broken, and as an error if it holds.
 
     For pytest:
 
@@ -93,56 +133,78 @@ def trials(
             trial.run()
     """
     made = [component if isinstance(component, Component) else instance(component) for component in components]
-    given = tuple(partners)
-    return [Trial(component, law, most, given) for component in made for law in laws_of(component.component_kind)]
+    given, expected = tuple(partners), [_expected(component, expected_failures) for component in made]
+    found = [
+        Trial(component, law, most, given, reasons.get(law.__name__, ""))
+        for component, reasons in zip(made, expected, strict=True)
+        for law in laws_of(component.component_kind)
+    ]
+    _check_names(expected, [trial.law.__name__ for trial in found])
+    return found
 
 
-@dataclass(frozen=True)
-class Report:
-    """The results of the laws for a component, by the names of the laws."""
-
-    obeyed: list[str]
-    broken: dict[str, str]
-    inapplicable: dict[str, str]
-
-    def __str__(self) -> str:
-        counted = [f"{_count(len(self.obeyed))} obeyed"]
-        if self.broken:
-            counted.append(f"{len(self.broken)} broken")
-        if self.inapplicable:
-            counted.append(f"{len(self.inapplicable)} not applicable")
-        details = [*self.broken.values(), *(f"{name}: {reason}" for name, reason in self.inapplicable.items())]
-        return "\n  ".join([", ".join(counted) + (":" if details else ""), *details])
+def _expected(component: Component, failures: ExpectedFailures | None) -> Mapping[str, str]:
+    return (failures(component) if callable(failures) else failures) or {}
 
 
-def _count(laws: int) -> str:
-    return f"{laws} law" + ("" if laws == 1 else "s")
+def _check_names(expected: Iterable[Mapping[str, str]], laws: list[str]) -> None:
+    """Raise for a law that does not exist, which could never hold after all, and for a missing reason."""
+    for name, reason in (item for reasons in expected for item in reasons.items()):
+        if name not in laws:
+            raise ValueError(f"expected_failures: there is no law '{name}'; {did_you_mean(name, laws)}".rstrip("; "))
+        if not reason.strip():
+            raise ValueError(f"expected_failures: give the reason why '{name}' is expected to fail")
 
 
-def examine(component: Component | type[Component], *, partners: Iterable[Model] = ()) -> Report:
-    """Test a component against every law of its kind, and report the results. For `partners` see `trials`."""
-    report = Report([], {}, {})
-    for trial in trials([component], partners=partners):
+def examine(
+    component: Component | type[Component],
+    *,
+    partners: Iterable[Model] = (),
+    expected_failures: ExpectedFailures | None = None,
+    progress: Callable[[Trial], None] = lambda trial: None,
+) -> Report:
+    """Test a component against every law of its kind, and report the results. For the options see `trials`; `progress`
+    is called before each law."""
+    report = Report()
+    for trial in trials([component], partners=partners, expected_failures=expected_failures):
+        progress(trial)
         name = trial.law.__name__
         try:
-            trial.run()
+            remark = trial.run()
+        except ExpectedFailure as reason:
+            report.expected[name] = str(reason)
         except Inapplicable as reason:
             report.inapplicable[name] = str(reason)
         except Broken as broken:
             report.broken[name] = str(broken)
         else:
             report.obeyed.append(name)
+            report.remarks.update({name: remark} if remark else {})
     return report
 
 
-def check_component(component: Component | type[Component], *, partners: Iterable[Model] = ()) -> Report:
-    """As `examine`, but raise `Broken` with every law that the component breaks, and `Unexamined` with the reasons if
-    no law of its kind could be applied: the laws of all components are not sufficient."""
-    report = examine(component, partners=partners)
+def unexamined(component: Component | type[Component], report: Report) -> str:
+    """Why a component was not examined at all, if no law of its own kind could be applied; empty otherwise. The laws of
+    all components are not sufficient."""
+    of_kind = {law.__name__ for law in own_laws_of(component.component_kind)}
+    if of_kind & {*report.obeyed, *report.broken, *report.expected}:
+        return ""
+    reasons = "; ".join(dict.fromkeys(report.inapplicable.values())) or "there are none yet"
+    who = f"{component.component_kind} '{component.component_name}'"
+    return f"{who}: no law of its kind could be applied: {reasons}"
+
+
+def check_component(
+    component: Component | type[Component],
+    *,
+    partners: Iterable[Model] = (),
+    expected_failures: ExpectedFailures | None = None,
+) -> Report:
+    """As `examine`, but raise `Broken` with every law that the component breaks, or that holds although it is among
+    `expected_failures`, and `Unexamined` with the reasons if no law of its kind could be applied."""
+    report = examine(component, partners=partners, expected_failures=expected_failures)
     if report.broken:
         raise Broken("\n".join(report.broken.values()))
-    if not {law.__name__ for law in own_laws_of(component.component_kind)} & set(report.obeyed):
-        reasons = "; ".join(dict.fromkeys(report.inapplicable.values())) or "there are none yet"
-        who = f"{component.component_kind} '{component.component_name}'"
-        raise Unexamined(f"{who}: no law of its kind could be applied: {reasons}")
+    if reason := unexamined(component, report):
+        raise Unexamined(reason)
     return report

@@ -53,7 +53,8 @@ def test_an_object_that_is_no_command_is_refused(install):
 
 def test_plugins_says_by_its_status_that_one_is_broken(install):
     install("bad", "1 / 0")
+    assert "ebmkit-bad 1.0  installed" in ebmkit("plugins").stdout  # it was not imported
     assert (
         "ebmkit-bad 1.0  broken: importing it raised ZeroDivisionError" in ebmkit("plugins", "--load", status=3).stdout
     )
-    assert "installed" in ebmkit("plugins").stdout
+    assert "ebmkit-bad 1.0  broken" in ebmkit("plugins", status=3).stdout  # known since

@@ -120,7 +120,7 @@ def test_a_run_is_opened_as_arviz_has_it(specs, arviz, monkeypatch):
     with pytest.raises(ValueError, match="has no 'chains:'"):
         ebmkit.open_run(ends).to_arviz()
     monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(EnvironmentLacks, match=r"run\.to_arviz\(\) needs ArviZ") as caught:
+    with pytest.raises(EnvironmentLacks, match=r"to_arviz\(\) needs ArviZ") as caught:
         run.to_arviz()
     assert caught.value.help == "pip install 'ebmkit-core[arviz]'"
 

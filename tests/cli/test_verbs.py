@@ -56,6 +56,19 @@ def test_show_prints_formula_parameters_reference_and_example():
     assert json.loads(ebmkit("show", "sampler", "langevin", "--json").stdout)["parameters"][0]["name"] == "steps"
 
 
+def test_show_of_a_kind_prints_its_contract():
+    shown = ebmkit("show", "sampler").output
+    for words in (
+        "step(energy: Energy, state: Any, rng: Generator) -> tuple[State, StepInfo]    (required)",
+        "The initial state of chains at `x (B, *event)`.",
+        "host_syncs: int = 0",
+        "class StepInfo(NamedTuple):",
+    ):
+        assert words in shown
+    contract = json.loads(ebmkit("show", "bregman", "--json").stdout)
+    assert [each["declaration"] for each in contract["methods"] if each["required"]] == ["psi(u: Tensor) -> Tensor"]
+
+
 def test_show_of_an_unknown_name_suggests():
     assert "did you mean 'langevin'?" in ebmkit("show", "sampler", "langevn", status=2).stderr
 

@@ -55,7 +55,7 @@ class Box(Tracker):
 
     gadget: Gadget = Wheel()
 
-    def open(self, folder, records):
+    def open(self, run):
         raise NotImplementedError
 '''
 

@@ -9,6 +9,7 @@ from ebmkit.api import (
     Bregman,
     EnvironmentLacks,
     Init,
+    Log,
     Loss,
     Metric,
     Model,
@@ -264,9 +265,11 @@ class Stubborn(Optimizer):
 class FullDisk(Tracker):
     """Meets a full disk at the first line."""
 
-    def open(self, folder, records):
-        return self
+    def open(self, run):
+        return FullLog()
 
+
+class FullLog(Log):
     def write(self, step, values):
         raise OSError(28, "No space left on device", "metrics.full")
 

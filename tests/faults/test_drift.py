@@ -78,7 +78,7 @@ def take_another_torch(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def take_another_ebmkit(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(
-        "ebmkit.engine.folder.lockfile._version", lambda name: torch.__version__ if name == "torch" else "9.9"
+        "ebmkit.engine.folder.locked._version", lambda name: torch.__version__ if name == "torch" else "9.9"
     )
     return "-> 9.9"
 

@@ -1,7 +1,7 @@
 """Kinds of faults of plugins: what each distribution contains, and what is to be said of it.
 
-Out of scope, because nothing inside the process could prevent it: `os._exit`, a crash of the interpreter, code that
-never ends, and malice (SECURITY.md).
+A crash of the interpreter and an import that never ends cannot be prevented inside a process; verbs that show everything
+import plugins in another one (`APART`). Out of scope: malice (SECURITY.md).
 """
 
 # ruff: noqa: E501  # lines of the plugins below
@@ -255,6 +255,22 @@ IMPORT = {
         "functions of Python",
         "note",
     ),
+    "os._exit": Fault("import os\nos._exit(0)", "importing it raised SystemExit: it called os._exit(0)"),
+    "os._exit in a forked process": Fault(
+        imported("import os\nif os.fork() == 0: os._exit(0)\nos.wait()"), when="never"
+    ),
+    "a replaced function of torch": Fault(
+        imported("import torch as t\nt.nn.functional.softplus = lambda x: x"),
+        "importing it replaced torch.nn.functional.softplus, which all other components use",
+    ),
+    "a replaced method of a class of torch": Fault(
+        imported("import torch as t\ndef backward(self): pass\nt.Tensor.backward = backward"),
+        "importing it replaced torch.Tensor.backward",
+    ),
+    "a replaced function of the stand-in for torch": Fault(
+        SQUARE + "\ntorch.softplus = lambda x: x", "functions of torch", "note"
+    ),
+    "a question to the user": Fault(imported("input('continue? ')"), "EOFError"),
     "a thread": Fault(
         imported("import threading, time\nthreading.Thread(target=time.sleep, args=(0.2,), daemon=True).start()"),
         when="never",
@@ -288,7 +304,7 @@ HOOKS = {
         SQUARE + "\n@hookimpl\ndef ebmkit_componets():\n    return []", "did you mean 'ebmkit_components'"
     ),
     "a hook with an unknown argument": Fault(
-        SQUARE + "\n@hookimpl\ndef ebmkit_step_ended(views):\n    pass", "PluginValidationError"
+        SQUARE + "\n@hookimpl\ndef ebmkit_step_ended(views):\n    pass", "did you mean 'view'"
     ),
     "a hook without its marker": Fault(
         SQUARE + "\ndef ebmkit_run_started(view, folder):\n    pass", "lacks the marker"
@@ -463,6 +479,22 @@ COMPONENTS = {
         "must be a frozenset of names",
     ),
     "packages that are no mapping": Fault(defined("needs_packages: ClassVar = ['zuko']"), "needs_packages"),
+}
+
+#: Imports that end or stop the process in which they happen: only verbs that import plugins in another process survive.
+APART = {
+    "a crash": Fault(
+        imported("import ctypes\nctypes.string_at(0)"), "importing it ended the process: Segmentation fault"
+    ),
+    "a signal": Fault(
+        imported("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"),
+        "importing it ended the process by signal 9",
+    ),
+    "os._exit without its name": Fault(
+        imported("import posix\nposix._exit(7)"), "importing it ended the process with exit status 7"
+    ),
+    "an endless loop": Fault(imported("while True: pass"), "importing it did not end within 2 seconds"),
+    "an endless wait": Fault(imported("import time\ntime.sleep(1e6)"), "importing it did not end within 2 seconds"),
 }
 
 #: All faults that are found before a component is used.

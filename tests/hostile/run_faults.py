@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 HEAD = """
 from typing import Any, ClassVar, NamedTuple
-from ebmkit.api import Data, Dataset, Loss, Metric, Model, Objective, Optimizer, Panel, Sampler, StepInfo, Tracker
+from ebmkit.api import Data, Dataset, Log, Loss, Metric, Model, Objective, Optimizer, Panel, Sampler, StepInfo, Tracker
 from ebmkit.api import component, hookimpl, torch
 
 class Unprintable(Exception):
@@ -20,6 +20,23 @@ class Unprintable(Exception):
 
 class Walk(NamedTuple):
     x: Any
+
+class Lines(Log):
+    def __init__(self, fails=""):
+        self.fails = fails
+
+    def _said(self, what):
+        if self.fails == what:
+            raise Unprintable
+
+    def write(self, step, values):
+        self._said("write")
+
+    def finish(self, results):
+        self._said("finish")
+
+    def close(self):
+        self._said("close")
 """
 
 TRAIN = """\
@@ -57,8 +74,7 @@ REST = {
     "Sampler": "steps: ClassVar = 2\ndef init(self, energy, x, rng): return Walk(x)\n"
     "def step(self, energy, state, rng): return state, StepInfo()",
     "Metric": "def results(self): return ('a',)\ndef measure(self, view): return {'a': 1.0}",
-    "Tracker": "def open(self, folder, records): return self\ndef write(self, step, values): pass\n"
-    "def sync(self): pass\ndef close(self): pass",
+    "Tracker": "def open(self, run): return Lines()",
 }
 
 
@@ -160,10 +176,16 @@ RUN_FAULTS = {
     "a measurement that is not finite": RunFault(
         "Metric", "def measure(self, view): return {'a': float('nan')}", "a is nan", status=4
     ),
-    "a tracker that does not open": RunFault("Tracker", "def open(self, folder, records): raise Unprintable", RAISED),
-    "a tracker that does not write": RunFault("Tracker", "def write(self, step, values): raise Unprintable", RAISED),
-    "a tracker that does not close": RunFault("Tracker", "def close(self): raise Unprintable", RAISED),
-    "a tracker that is none": RunFault("Tracker", "def open(self, folder, records): return 7", "AttributeError"),
+    "a tracker that does not open": RunFault("Tracker", "def open(self, run): raise Unprintable", RAISED),
+    "a tracker that does not write": RunFault("Tracker", "def open(self, run): return Lines(fails='write')", RAISED),
+    "a tracker that does not finish": RunFault("Tracker", "def open(self, run): return Lines(fails='finish')", RAISED),
+    "a tracker that does not close": RunFault("Tracker", "def open(self, run): return Lines(fails='close')", RAISED),
+    "a tracker that is none": RunFault("Tracker", "def open(self, run): return 7", "an instance of Log is expected"),
+    "a tracker of an earlier contract": RunFault(
+        "Tracker",
+        "def open(self, folder, records): return Lines()",
+        "missing 1 required positional argument",
+    ),
     "loading raises": RunFault("Data", "def load(self, split, rng): raise Unprintable", RAISED),
     "points of another shape": RunFault(
         "Data", "def load(self, split, rng): return Dataset(torch.zeros(9, 3))", "shape"

@@ -33,6 +33,7 @@ def test_a_trained_model_is_sampled_although_nothing_says_how(name):
     assert plan.resolved["sampler"]["use"] == name
     assert "has no sampler" in str(plan.origins["sampler", "use"])
     assert plan.place(("sampler",)) == plan.place(("objective",))
+    assert plan.resolved["sampler"].get("predict") is (True if name == "annealed_langevin" else None)
     if plan.spec.model.schedule:
         assert plan.spec.sampler.traits().schedule == plan.spec.model.schedule
 

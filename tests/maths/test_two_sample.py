@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ebmkit.components.metrics.verdict import judgement_of
-from ebmkit.maths.two_sample import differences, in_units_of_data, smallest_visible
+from ebmkit.maths.two_sample import RELABELLINGS, WIDTHS, differences, in_units_of_data, smallest_visible
 
 
 def generator(seed):
@@ -134,3 +134,42 @@ def test_units_with_two_values():
     x[:, 3] = x[:, 2]
     found = judged(x, y, spreads=False)
     assert (found.level, found.worst.kind, found.worst.columns) == ("mismatch", "correlation", (2, 3))
+
+
+def by_all_relabellings(x, y, seed):
+    """The p-value of the classifiers by relabelling without end: both are written out, with a sum over pairs."""
+    points = torch.cat([x, y])
+    n, apart = len(x), torch.cdist(points, points).square().fill_diagonal_(math.inf)
+    near = torch.zeros_like(apart)
+    for row, nearest in zip(near, apart.argsort(1)[:, :10], strict=True):
+        row[nearest] = 1
+    scale = apart[n:, n:].median()
+    kernel = sum((-apart / (2 * width**2 * scale)).exp() for width in WIDTHS)
+    labels, rng = torch.ones(2 * n, dtype=torch.float64), generator(seed)
+    labels[n:] = -1
+    columns = torch.stack([labels, *(labels[torch.randperm(2 * n, generator=rng)] for _ in range(4 * RELABELLINGS))])
+    agreement = torch.stack([torch.einsum("ki,ij,kj->k", columns, weights, columns) for weights in (near, kernel)])
+    excess = ((agreement - agreement[:, 1:].mean(1, keepdim=True)) / agreement[:, 1:].std(1, keepdim=True)).amax(0)
+    return float((excess[1:] >= excess[0]).double().mean())
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.3, 0.6, 1.5])
+def test_a_classifier_stops_early_only_where_chance_explains_it(shift):
+    """Both p-values are shares of random relabellings: they differ by at most 5.5 standard errors of a share of 99, or
+    of 999 if it is small, to which the spreads of the classifiers, estimated with 99, add a tenth."""
+    for seed in range(4):
+        x, y = normal(40, 2, 10 * seed) + shift, normal(40, 2, 10 * seed + 5)
+        columns = in_units_of_data(x, y, len(x), image=False)
+        found = next(each for each in differences(columns, generator(seed)) if each.kind == "recognised")
+        exact = by_all_relabellings(columns.samples, columns.data, seed + 100)
+        count = 99 if found.p_value > 0.05 else 999
+        assert abs(found.p_value - exact) < 5.5 * math.sqrt(exact * (1 - exact) / count) + 0.1 * exact + 2 / count
+        assert round(found.p_value * 1000) >= 1
+        assert (exact > 0.2) <= (found.p_value * 100 % 1 < 1e-9 or found.p_value * 100 % 1 > 1 - 1e-9)
+
+
+def test_one_point_of_either_set_is_not_recognised():
+    x, y = normal(300, 2, 0), normal(300, 2, 1)
+    columns = in_units_of_data(x, y, 1, image=False)
+    found = next(each for each in differences(columns, generator(0)) if each.kind == "recognised")
+    assert found.p_value == 1.0

@@ -92,6 +92,23 @@ def test_it_is_right_by_enumeration(sampler):
     assert chi_square(frequencies(sampler, module, 8_000, 1), p) > 1e-6
 
 
+@pytest.mark.parametrize("outer", ["parallel_tempering", "simulated_annealing"])
+def test_a_sampler_around_it_passes_on_what_it_needs(outer):
+    """The ability is known where the inner sampler is, though the outer one is of ebmkit."""
+    moves = {"use": "rbm_plugin.block_gibbs", "steps": 2}
+    spec = {
+        "ebmkit": 1,
+        "data": {"use": "from_model", "model": {"use": "boltzmann", "weights": [[0, 2], [2, 0]]}},
+        "model": "rbm_plugin.rbm",
+        "objective": {"use": "mle", "sampler": moves},
+        "train": {"steps": 1},
+        "sampler": {"use": outer, "sampler": moves},
+    }
+    sampler = load_spec(spec, plugins=[str(PLUGIN)]).spec.sampler
+    assert sampler is not None
+    assert "layers" in sampler.traits().needs
+
+
 def hot_frequencies(module, temperature, seed):
     """How often block Gibbs chains on `E / T` end in each state."""
     rng = torch.Generator().manual_seed(seed)

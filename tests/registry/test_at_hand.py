@@ -127,7 +127,7 @@ def test_what_is_no_plugin_is_refused_by_a_sentence(given, words):
 
 def test_a_file_keeps_its_namespace(tmp_path):
     (tmp_path / "mine.py").write_text("")
-    with pytest.raises(PluginBroken, match="the namespace of a file is its name, here 'mine'"):
+    with pytest.raises(PluginBroken, match="is its own: mine"):
         Plugins({"yours": tmp_path / "mine.py"})
 
 

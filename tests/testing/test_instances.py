@@ -18,7 +18,7 @@ from ebmkit.testing import Inapplicable, Trial
 from ebmkit.testing.case import EVENTS, cases_of
 from ebmkit.testing.example import from_example, instance
 from ebmkit.testing.laws.every_kind import is_a_value
-from ebmkit.testing.laws.tracker import writes_into_the_run_folder
+from ebmkit.testing.laws.tracker import writes_next_to_the_run
 from ebmkit.testing.partner import model_for
 
 
@@ -102,11 +102,11 @@ def test_data_whose_file_is_missing_are_skipped_by_name():
 def test_what_is_not_installed_is_no_failure():
     @component("far_away")
     class FarAway(Tracker):
-        def open(self, folder, records):
+        def open(self, run):
             raise EnvironmentLacks("tracker 'far_away' needs the package 'distance'")
 
     with pytest.raises(Inapplicable, match="needs the package 'distance'"):
-        Trial(FarAway(), writes_into_the_run_folder).run()
+        Trial(FarAway(), writes_next_to_the_run).run()
 
 
 def test_a_partner_offers_what_is_needed():

@@ -127,6 +127,8 @@ class AIS(Metric):
         inner, called = self.sampler.traits(), f"moves by sampler '{self.sampler.component_name}', which"
         if inner.from_noise or inner.conditioning is not None:
             return f"{called} runs once from noise to a sample"
+        if inner.interacting:
+            return f"{called} lets its chains move each other, but each of them has a weight of its own"
         if traits.space not in inner.spaces:
             return f"{called} does not move {traits.space} states"
         if inner.temperature != 1:

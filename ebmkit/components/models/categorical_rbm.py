@@ -9,6 +9,7 @@ from ebmkit.components.models.category_couplings import Categories, Fields, chec
 from ebmkit.components.models.couplings import Values
 from ebmkit.components.models.layers import (
     LARGEST_LAYER,
+    LARGEST_SUM,
     Count,
     Numbers,
     Rows,
@@ -35,7 +36,8 @@ class CategoricalRBM(Model):
         p(v_i = k | h) = softmax_k(b_i(k) + W_i(k)'h),    p(h_j = 1 | v) = sigmoid(c_j + sum_i W_ij(v_i))
 
     Weights and biases are trainable: a row of weights and a bias for each category of each visible unit. `gibbs` draws
-    one layer given the other. With at most 20 hidden units it offers log Z and exact samples, by their enumeration.
+    one layer given the other. With at most 20 hidden units it offers exact samples, and with at most 25 log Z, by their
+    enumeration.
 
     Parameters:
         categories: K, which must be that of the data; the categories are 0 to K - 1.
@@ -89,7 +91,9 @@ class CategoricalRBM(Model):
         return hidden_count(self.hidden, self.weights, self.hidden_biases)
 
     def traits(self) -> ModelTraits:
-        exact = {"sample_exact", "log_z"} if self.hidden_units <= LARGEST_LAYER else set()
+        exact = {"sample_exact"} if self.hidden_units <= LARGEST_LAYER else set()
+        if self.hidden_units <= LARGEST_SUM:
+            exact.add("log_z")
         traits = super().traits()
         return traits._replace(categories=self.categories, offers=traits.offers | exact)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ebmkit.components.models.nets.gaussian_rbm import GaussianRBMEnergy
 
 #: Maximum number of hidden units for log Z: a matrix product of 2^15 x 15 x 2^15, and 2^30 exponentials, in a minute.
-LARGEST_SUM = 30
+LARGEST_PAIRED_SUM = 30
 
 
 @component("gaussian_rbm")
@@ -91,7 +91,7 @@ class GaussianRBM(Model):
     def traits(self) -> ModelTraits:
         traits = super().traits()
         exact = {"sample_exact"} if self.hidden_units <= LARGEST_LAYER else set()
-        if self.hidden_units <= LARGEST_SUM:
+        if self.hidden_units <= LARGEST_PAIRED_SUM:
             exact.add("log_z")
         return traits._replace(offers=traits.offers | exact, own_units=self.event() is not None or self.std != 1)
 

@@ -23,8 +23,10 @@ Shape: TypeAlias = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
 LAYER_OFFERS = frozenset({"blocks", "sweeps", "hidden", "posterior", "activations", "receptive_fields", "reconstruct"})
 #: Hidden units of a model whose spec gives neither their number nor weights.
 HIDDEN = 64
-#: Maximum number of units of the smaller layer whose states are enumerated: about a million states.
+#: Maximum number of units of the smaller layer whose states are kept in a table: about a million states.
 LARGEST_LAYER = 20
+#: Maximum number of units of the smaller layer over whose states a sum is computed block by block, in half a minute.
+LARGEST_SUM = 25
 
 
 def visible_shape(shape: Event | None, *by_unit: Any) -> Event | None:

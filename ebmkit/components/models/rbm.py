@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ebmkit.components.models.couplings import Values
 from ebmkit.components.models.layers import (
     LARGEST_LAYER,
+    LARGEST_SUM,
     LAYER_OFFERS,
     Count,
     Numbers,
@@ -35,8 +36,8 @@ class RBM(Model):
         p(h_j = 1 | v) = sigmoid(c_j + (v'W)_j),    p(v_i = 1 | h) = sigmoid(b_i + (Wh)_i);    of 2 (...) for spins
 
     Weights and biases are trainable. `gibbs` draws one layer given the other. If one of the layers has at most 20
-    units it offers log Z and exact samples, by enumeration of the smaller layer. Beigy's lecture prints
-    p(v_i = 1 | h) with c in place of b.
+    units it offers exact samples, and with at most 25 log Z, by enumeration of the smaller layer. Beigy's lecture
+    prints p(v_i = 1 | h) with c in place of b.
 
     Parameters:
         hidden: number of hidden units; by default as many as `weights` has columns, or 64.
@@ -81,7 +82,9 @@ class RBM(Model):
     def traits(self) -> ModelTraits:
         event, traits = self.event(), super().traits()
         smaller = min(self.hidden_units, self.hidden_units if event is None else prod(event))
-        exact = {"sample_exact", "log_z"} if smaller <= LARGEST_LAYER else set()
+        exact = {"sample_exact"} if smaller <= LARGEST_LAYER else set()
+        if smaller <= LARGEST_SUM:
+            exact.add("log_z")
         return traits._replace(space=self.values, offers=traits.offers | exact)
 
     def event(self) -> Event | None:

@@ -59,6 +59,10 @@ class Sum(Model):
     def event(self) -> Event | None:
         return common_event(self.components)
 
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        found = (component.coordinate_names() for component in self.components)
+        return next((names for names in found if names), None)
+
     def refusal(self, question: Question) -> str | None:
         return common_refusal(self.components, question)
 

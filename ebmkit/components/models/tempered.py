@@ -55,6 +55,9 @@ class Tempered(Model):
     def event(self) -> Event | None:
         return common_event((self.model,))
 
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        return self.model.coordinate_names()
+
     def refusal(self, question: Question) -> str | None:
         return common_refusal((self.model,), question)
 

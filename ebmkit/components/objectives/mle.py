@@ -68,8 +68,10 @@ class MLE(Objective):
         at_data, at_model = model(torch.cat([batch, x])).chunk(2)
         energy_data, energy_model = at_data.mean(), at_model.mean()
         gap = energy_data - energy_model
-        penalty = at_data.square().mean() + at_model.square().mean()
         metrics = {"energy_data": energy_data, "energy_model": energy_model, "gap": gap}
         if starts.age is not None:
             metrics["buffer_age"] = starts.age
-        return Loss(gap + self.energy_l2 * penalty, {name: value.detach() for name, value in metrics.items()})
+        loss = gap
+        if self.energy_l2:
+            loss = gap + self.energy_l2 * (at_data.square().mean() + at_model.square().mean())
+        return Loss(loss, {name: value.detach() for name, value in metrics.items()})

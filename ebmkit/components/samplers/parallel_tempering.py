@@ -98,6 +98,8 @@ class ParallelTempering(Sampler):
         if isinstance(self.sampler, ParallelTempering):
             raise ValueError("the inner sampler is itself parallel tempering: give all temperatures in one list")
         check_heatable(self.sampler, "temperatures")
+        if inner.interacting:
+            raise ValueError(f"{called} lets its chains move each other, but replicas differ in temperature")
         if inner.fixed_scale:
             raise ValueError(f"{called} {inner.fixed_scale}, but replicas are moved in units that differ")
 

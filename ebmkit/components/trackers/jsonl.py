@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from ebmkit.contracts.component import component
-from ebmkit.contracts.kinds import Tracker
+from ebmkit.contracts.kinds import Log, TrackedRun, Tracker
 from ebmkit.errors.running import StorageFailed
 from ebmkit.storage.atomic import storing, write_text
 from ebmkit.storage.reading import read_whole
 
 
-class JsonLines:
+class JsonLines(Log):
     """An open `metrics.jsonl`."""
 
     def __init__(self, path: Path) -> None:
@@ -76,8 +75,8 @@ class Jsonl(Tracker):
     Example: trackers: [jsonl]
     """
 
-    def open(self, folder: Path, records: Sequence[tuple[int, dict[str, float]]]) -> JsonLines:
-        path = folder / "metrics.jsonl"
+    def open(self, run: TrackedRun) -> JsonLines:
+        path = run.folder / "metrics.jsonl"
         # Rewritten as a whole: a run that was killed may have left steps that are repeated, or an incomplete line.
-        write_text(path, "".join(line(step, values) for step, values in records))
+        write_text(path, "".join(line(step, values) for step, values in run.records))
         return JsonLines(path)

@@ -22,7 +22,7 @@ from ebmkit.contracts.kinds.schedule import Schedule as Schedule
 from ebmkit.contracts.kinds.bregman import Bregman as Bregman
 from ebmkit.contracts.kinds.metric import Metric as Metric
 from ebmkit.contracts.kinds.optimizer import Optimizer as Optimizer
-from ebmkit.contracts.kinds.tracker import Tracker as Tracker
+from ebmkit.contracts.kinds.tracker import Log as Log, TrackedRun as TrackedRun, Tracker as Tracker
 # isort: on
 
 _HERE = {name: value for name, value in globals().items() if not name.startswith("_")}

@@ -57,6 +57,13 @@ class Model(Builder, ABC):
         """The shape fixed by the parameters, or None for a model that takes the shape of its data."""
         return None
 
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        """The names of the coordinates of a vector, such as the parameters of a posterior; None if they have none.
+
+        They are used unless the data name them.
+        """
+        return None
+
     def parameter_count(self, event: Event) -> int | None:
         """The number of trainable numbers of the module on states of this shape, or None if it is not known.
 

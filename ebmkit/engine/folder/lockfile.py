@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from ebmkit.contracts.files import as_written
 from ebmkit.contracts.kinds import Data
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.folder.commit import commit_of
+from ebmkit.engine.folder.locked import packages, plugin_entry, read_lock
 from ebmkit.engine.parts import Parts
-from ebmkit.errors import EbmkitError, Mistakes
-from ebmkit.errors.running import StorageFailed
+from ebmkit.errors.running import Drifted
 from ebmkit.language.diff import differences
 from ebmkit.language.plan import Plan
-from ebmkit.language.text import parse, read
 from ebmkit.language.unpackaged import UNPACKAGED, unpackaged
 from ebmkit.language.yaml_writer import yaml_text
 from ebmkit.storage.atomic import storing
@@ -33,16 +31,8 @@ def lock(plan: Plan, parts: Parts) -> dict[str, Any]:
     """Versions, plugins and data with their hashes, and what else the results depend on."""
     return {
         "experiment": plan.hash,
-        "packages": {name: _version(name) for name in ("ebmkit-core", "torch")},
-        "plugins": {
-            loaded.plugin.namespace: {
-                # A file may be elsewhere next time; its hash identifies it.
-                "distribution": loaded.plugin.distribution if loaded.plugin.is_packaged else None,
-                "version": loaded.plugin.version,
-                "sha256": loaded.sha256,
-            }
-            for loaded in plan.plugins
-        },
+        "packages": packages(),
+        "plugins": {loaded.plugin.namespace: plugin_entry(loaded) for loaded in plan.plugins},
         "data": data_files(plan),
         "device": _device(parts.device),
         "cpu": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
@@ -68,15 +58,7 @@ def data_files(plan: Plan) -> dict[str, str]:
 
 def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> list[str]:
     """The differences between `lock.yaml` in `folder` and the lock `now`, in words."""
-    path = folder / "lock.yaml"
-    with storing(path):
-        path.stat()
-    try:
-        then = parse(read(str(path))).plain()  # with limits, because the run may be untrusted
-        if not isinstance(then, dict):
-            raise ValueError("not a mapping")
-    except (EbmkitError, Mistakes, ValueError) as error:
-        raise StorageFailed(f"{path}: damaged: {error}") from error
+    then = read_lock(folder)
     before, after = ({key: content.get(key) for key in keys} for content in (then, now))
     return [str(difference) for difference in differences(before, after)]
 
@@ -90,8 +72,9 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+def drifted(folder: Path, differing: list[str]) -> Drifted:
+    """The error if a run is continued under other conditions."""
+    return Drifted(
+        f"{folder} was started under different conditions: " + "; ".join(differing),
+        help="--allow-drift continues anyway; results may then differ from those of an uninterrupted run",
+    )

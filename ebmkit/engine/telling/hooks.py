@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pluggy
 
 from ebmkit.errors.describe import describe_error
 from ebmkit.language.plan import Plan
+from ebmkit.registry.slow_calls import SlowCalls
 
 
 class Hooks:
     """The implementations of each hook, looked up once: `hooks.step_ended(view=view, step=7)`."""
 
-    def __init__(self, plan: Plan, warn: Callable[[str], None]) -> None:
+    def __init__(self, plan: Plan, warn: Callable[[str], None], say: Callable[[str], None]) -> None:
         names = {loaded.module: loaded.plugin.label for loaded in plan.plugins}
-        self.run_started = Hook(plan.hooks.ebmkit_run_started, names, warn)
-        self.step_ended = Hook(plan.hooks.ebmkit_step_ended, names, warn)
-        self.checkpoint_saved = Hook(plan.hooks.ebmkit_checkpoint_saved, names, warn)
-        self.run_finished = Hook(plan.hooks.ebmkit_run_finished, names, warn)
+        self._slow = SlowCalls(say, "Ctrl-C twice ends the run")
+        self.run_started = Hook(plan.hooks.ebmkit_run_started, names, warn, self._slow)
+        self.step_ended = Hook(plan.hooks.ebmkit_step_ended, names, warn, self._slow)
+        self.checkpoint_saved = Hook(plan.hooks.ebmkit_checkpoint_saved, names, warn, self._slow)
+        self.run_finished = Hook(plan.hooks.ebmkit_run_finished, names, warn, self._slow)
+
+    def watched(self) -> AbstractContextManager[None]:
+        """Within this context, hooks that take long are named."""
+        hooks = (self.run_started, self.step_ended, self.checkpoint_saved, self.run_finished)
+        return self._slow.watched() if any(hook.used for hook in hooks) else nullcontext()
 
 
 class Hook:
     """One hook and its implementations."""
 
-    def __init__(self, caller: pluggy.HookCaller, names: dict[str, str], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, caller: pluggy.HookCaller, names: dict[str, str], warn: Callable[[str], None], slow: SlowCalls
+    ) -> None:
         self.name = caller.name
-        self.warn = warn
+        self.warn, self._slow = warn, slow
         self._implementations = [
             (names.get(each.plugin_name, each.plugin_name), each.function, tuple(each.argnames))
             for each in caller.get_hookimpls()
         ]
+
+    @property
+    def used(self) -> bool:
+        """Whether a plugin implements it."""
+        return bool(self._implementations)
 
     def __call__(self, **arguments: Any) -> None:
         if self._implementations:
@@ -40,6 +55,7 @@ class Hook:
 
     def _call(self, implementation: tuple[str, Callable[..., Any], tuple[str, ...]], arguments: dict[str, Any]) -> None:
         plugin, function, wanted = implementation
+        self._slow.begin(f"hook '{self.name}' of {plugin}")
         try:
             function(**{name: arguments[name] for name in wanted})
         except (Exception, SystemExit) as error:
@@ -47,3 +63,5 @@ class Hook:
             self.warn(
                 f"{plugin}: hook '{self.name}' raised {describe_error(error)}; it is disabled for the rest of the run"
             )
+        finally:
+            self._slow.end()

@@ -56,6 +56,13 @@ def chain_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
             other=here("sampler"),
             help="leave out 'chains:', and set the number of searches by 'samples:'",
         )
+    elif chains and sampler and sampler.traits().interacting:
+        yield Unsuitable(
+            f"{label_of(sampler)} lets its chains move each other, so R-hat and ESS of long chains would be wrong",
+            here("chains"),
+            other=here("sampler"),
+            help="leave out 'chains:'; the samples are then the ends of chains that run together",
+        )
     elif chains and sampler:
         yield from _long_chain_misfits(chains, sampler, here)
         yield from _capacity_misfits(chains, checked.spec.init, here)

@@ -24,7 +24,8 @@ def trait_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     for path, component in walk(checked.spec):
         try:
             odd = _odd_answer(component)
-            wrong = "" if odd else unknown_ability(type(component), trait_of(component))
+            parts = [type(part) for _, part in walk(component)]
+            wrong = "" if odd else unknown_ability(type(component), trait_of(component), parts)
         except Exception as error:  # a plugin may raise anything
             odd, wrong = f"'traits' raised {describe_error(error)}", ""
         if odd:

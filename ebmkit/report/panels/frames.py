@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ebmkit.contracts.states import can_be_pictured, image_shape
 from ebmkit.report.panels import images, line, plane
-from ebmkit.report.style import FAINT, SAMPLES, plain_matplotlib
+from ebmkit.report.style import FAINT, PAPER, SAMPLES, plain_matplotlib
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,13 +60,25 @@ def draw_frames(view: RunView) -> Frames | None:
         steps = [steps[round(i * (len(steps) - 1) / (MOST - 1))] for i in range(MOST)]
     read = {step: _read(moments[step], view) for step in steps}
     few = min(map(len, read.values()))  # the same number at all steps, so that only the samples differ
-    samples = {step: points[:few] for step, points in read.items()}
+    return _frames(view, {step: points[:few] for step, points in read.items()})
+
+
+def draw_frame(view: RunView, x: Tensor) -> bytes | None:
+    """The picture of samples of one step; None for states that have none."""
+    if not can_be_pictured(view.event):
+        return None
+    frames = _frames(view, {view.step: x}, alone=True)
+    return frames.frames[0].png if frames else None
+
+
+def _frames(view: RunView, samples: dict[int, Tensor], *, alone: bool = False) -> Frames | None:
+    """Pictures of the samples of each step: for the page, over one of the data, or as files that stand alone."""
     if image_shape(view.event):
         return _photographs(view, samples)
     if view.event == (2,):
-        return _drawings(view, samples, _scatter(view))
+        return _drawings(view, samples, _scatter(view), alone)
     if view.event == (1,):
-        return _drawings(view, samples, _histogram(view, samples))
+        return _drawings(view, samples, _histogram(view, samples), alone)
     return None
 
 
@@ -100,13 +112,13 @@ def _photographs(view: RunView, samples: dict[int, Tensor]) -> Frames:
     return Frames(frames, below=None, photographs=True)
 
 
-def _drawings(view: RunView, samples: dict[int, Tensor], draw: Draw) -> Frames:
+def _drawings(view: RunView, samples: dict[int, Tensor], draw: Draw, alone: bool) -> Frames:
     frames = []
     for step, points in samples.items():
         lost = plane.outside(points, plane.limits(view)) if view.event == (2,) else 0
         words = f"{len(points)} samples" + (f", {lost} outside" if lost else "")
-        frames.append(Frame(step, words, _png(draw, points, SAMPLES)))
-    data = view.data("test")
+        frames.append(Frame(step, words, _png(draw, points, SAMPLES, PAPER if alone else "none")))
+    data = None if alone else view.data("test")
     below = None if data is None else _png(draw, data[: 2 * POINTS].cpu(), FAINT)
     return Frames(frames, below, photographs=False)
 
@@ -135,7 +147,7 @@ def _histogram(view: RunView, samples: dict[int, Tensor]) -> Draw:
     return draw
 
 
-def _png(draw: Draw, points: Tensor, color: str) -> bytes:
+def _png(draw: Draw, points: Tensor, color: str, paper: str = "none") -> bytes:
     """Bare axes that fill a square picture."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -147,5 +159,5 @@ def _png(draw: Draw, points: Tensor, color: str) -> bytes:
         axes = figure.add_axes((0, 0, 1, 1))
         draw(axes, points, color)
         axes.set_axis_off()
-        canvas.print_figure(written, format="png", facecolor="none")
+        canvas.print_figure(written, format="png", facecolor=paper)
     return written.getvalue()

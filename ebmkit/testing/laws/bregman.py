@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -51,6 +53,40 @@ def is_strictly_convex(generator: Bregman, case: Case) -> None:
     require(bool((chord > 0).all()), f"psi is {float(-chord.min()):.3g} above one of its chords")
 
 
+def is_a_divergence(generator: Bregman, case: Case) -> None:
+    """D(u, v) = psi(u) + S0(v) - u S1(v) is zero where u = v and positive elsewhere."""
+    log_u = torch.linspace(-3, 3, 25, dtype=torch.float64)
+    u = log_u.exp()
+    terms = generator.psi(u)[:, None], generator.s0(log_u)[None], -u[:, None] * generator.s1(log_u)[None]
+    divergence, size = sum(terms), sum(term.abs() for term in terms)
+    assert isinstance(divergence, Tensor)
+    at = float((divergence.diag().abs() / (1 + torch.as_tensor(size).diag())).max())
+    require(at <= 1e-9, f"D(u, u) is as large as {at:.3g}")
+    apart = divergence[~torch.eye(len(u), dtype=torch.bool)]
+    least = float(apart.min())
+    require(least > 0, f"D(u, v) of two different ratios is as low as {least:.3g}")
+
+
+def has_the_gradient_of_maximum_likelihood_at_one(generator: Bregman, case: Case) -> None:
+    """Where the model is the noise, as in the adaptive objective with an interval of one, the gradient of the loss is
+    psi''(1) times that of maximum likelihood."""
+    u = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(generator.psi(u).sum(), u, create_graph=True)
+    (second,) = torch.autograd.grad((slope + 0 * u).sum(), u)
+    x, theta = torch.linspace(-1, 2, 12, dtype=torch.float64), torch.tensor([0.3, -0.2], dtype=torch.float64)
+    theta.requires_grad_()
+    log_p = -theta[0] * x - theta[1] * x.square()
+    data, noise = (log_p - log_p.detach())[:4], (log_p - log_p.detach())[4:]  # log ratios of the model to itself
+    (found,) = torch.autograd.grad(generator.s0(noise).mean() - generator.s1(data).mean(), theta, retain_graph=True)
+    (wanted,) = torch.autograd.grad(log_p[4:].mean() - log_p[:4].mean(), theta)
+    off = float((found - second * wanted).abs().max())
+    require(
+        off <= 1e-7 * (1 + float(second.abs())),
+        f"the gradient is {found.tolist()}, but psi''(1) = {float(second):.6g} times that of maximum likelihood is "
+        f"{(second * wanted).tolist()}",
+    )
+
+
 def has_the_forms_of_psi(generator: Bregman, case: Case) -> None:
     """S0 and S1 equal u psi' - psi and psi', computed from psi by autograd."""
     log_u = _log_ratios()
@@ -79,10 +115,16 @@ def has_the_gradient_of_differences(generator: Bregman, case: Case) -> None:
 
 
 def stays_finite_far_out(generator: Bregman, case: Case) -> None:
-    """S0 and S1 are finite for ratios of e^30 and e^-30."""
-    log_u = torch.tensor([-30.0, 30.0], dtype=torch.float64)
-    for name, found in {"S0": generator.s0(log_u), "S1": generator.s1(log_u)}.items():
-        require(bool(found.isfinite().all()), f"{name} is {found.tolist()}")
+    """S0 and S1 and their slopes are finite for ratios from 1e-30 to 1e30, and S1 decreases nowhere."""
+    log_u = torch.linspace(-30, 30, 61, dtype=torch.float64) * math.log(10)
+    of_s0, of_s1 = _slopes(generator, log_u)
+    every = {"S0": generator.s0(log_u), "S1": generator.s1(log_u), "the slope of S0": of_s0, "the slope of S1": of_s1}
+    for name, found in every.items():
+        wrong = ~found.isfinite()
+        first = 10 ** float(log_u[wrong][0] / math.log(10)) if wrong.any() else 0.0
+        require(not wrong.any(), f"{name} of a ratio of {first:.0e} is {found[wrong][:1].tolist()}")
+    least = float(of_s1.min())
+    require(least >= 0, f"dS1 / d log u is as low as {least:.3g}")
 
 
 def runs_on_the_device(generator: Bregman, case: Case) -> None:
@@ -98,6 +140,8 @@ def runs_on_the_device(generator: Bregman, case: Case) -> None:
 LAWS: tuple[Law, ...] = (
     works_elementwise,
     is_strictly_convex,
+    is_a_divergence,
+    has_the_gradient_of_maximum_likelihood_at_one,
     has_the_forms_of_psi,
     has_slopes_in_proportion,
     has_the_gradient_of_differences,

@@ -278,13 +278,6 @@ BUGS = [
 
 AS_RIGHT: list[Planted] = [
     Planted(
-        "layers in the other order",
-        "rbm",
-        f"{NETS}/restricted.py",
-        "return [self.visible, self.hidden]",
-        "return [self.hidden, self.visible]",
-    ),
-    Planted(
         "joint energy by two products",
         "rbm",
         f"{NETS}/restricted.py",

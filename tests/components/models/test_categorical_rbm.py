@@ -166,12 +166,6 @@ def test_it_obeys_the_laws(values):
     check_component(CategoricalRBM(hidden=3, values=values))
 
 
-def test_what_it_offers_follows_from_the_hidden_layer():
-    exact = {"log_z", "sample_exact"}
-    assert exact <= CategoricalRBM(hidden=20).traits().offers
-    assert not exact & CategoricalRBM(hidden=21).traits().offers
-
-
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [

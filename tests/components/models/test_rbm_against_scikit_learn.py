@@ -49,7 +49,7 @@ def theirs(rate, train, test):
 
 @pytest.mark.long
 def test_the_best_of_three_learning_rates_is_at_least_as_good(tmp_path):
-    data = ebmkit.load_spec({**SPEC, "train": {"steps": 1}}).spec.data
+    data = ebmkit.load_spec({**SPEC, "train": {"steps": 1, "batch_size": BATCH}}).spec.data
     train, test = (data.load(split, torch.Generator()).x.flatten(1).double() for split in ("train", "test"))
     best = max(theirs(rate, train, test) for rate in (0.01, 0.03, 0.1))
-    assert max(ours(rate, tmp_path / str(rate)) for rate in (0.003, 0.01, 0.03)) >= best
+    assert max(ours(rate, tmp_path / f"{rate:g}") for rate in (0.003, 0.01, 0.03)) >= best

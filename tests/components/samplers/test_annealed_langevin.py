@@ -118,6 +118,50 @@ def test_moments_of_the_chain_follow_the_recursion(event):
     assert_follows([(values, normal_cdf) for values in [*white.T[:: max(1, d // 3)], white.sum(1) / math.sqrt(d)]])
 
 
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("event", EVENTS, ids=str)
+def test_a_prediction_is_a_step_of_the_reverse_diffusion(event, name):
+    """Song et al., algorithm 2, as levels fall: x + (sigma_i^2 - sigma_{i+1}^2) s + sqrt(...) z, then Langevin."""
+    schedule, sigmas = SCHEDULES[name]
+    clean, n, T, h = gaussian(schedule, event), 4, 3, 0.03
+    sampler = AnnealedLangevin(schedule=schedule, steps_per_level=T, step_size=h, predict=True, denoise=False)
+    energy, rng, same = Energy(clean.module), generator(2), generator(2)
+    state = sampler.init(energy, torch.zeros(n, *event), rng)
+    x, made = sigmas[0] * torch.empty(n, *event).normal_(generator=same).flatten(1), 0
+    for sigma, lower in zip(sigmas, [*sigmas[1:], None], strict=True):
+        precision, offset = clean.pull(1, sigma)
+        rates = [(h * sigma**2 / sigmas[-1] ** 2, 2, sigma)] * T
+        if lower is not None:
+            rates.append((sigma**2 - lower**2, 1, lower))
+        for drift, noise, level in rates:
+            state, _ = sampler.step(energy, state, rng)
+            z = torch.empty(n, *event).normal_(generator=same).flatten(1)
+            x, made = x + drift * (offset - x @ precision) + math.sqrt(noise * drift) * z, made + 1
+            torch.testing.assert_close(state.x.flatten(1), x, rtol=1e-12, atol=1e-12)
+            assert state.level == pytest.approx(level)
+    assert made == sampler.steps
+    ended = AnnealedLangevin(schedule=schedule, steps_per_level=T, step_size=h, predict=True)
+    assert ended.steps == made + 1
+    last, _ = ended.step(energy, state, rng)
+    covariance = clean.covariance
+    gain = covariance @ (covariance + sigmas[-1] ** 2 * torch.eye(len(covariance))).inverse()
+    torch.testing.assert_close(last.x.flatten(1), clean.mean + (x - clean.mean) @ gain.T, rtol=1e-12, atol=1e-12)
+    assert last.level is None
+
+
+def test_predictions_follow_data_that_are_wider_than_the_noise():
+    """Chains of the default length: Langevin steps alone stop where the noise is far below the data, 13 % too wide in
+    variance; with predictions 4 % remain, of which the step size makes a part."""
+    schedule = Geometric(sigma_max=10.0, sigma_min=0.01, count=10)
+    module = NoisedMixtureModel(schedule=schedule, means=((0.0,),)).build((1,))
+    ends = [
+        float(moments(AnnealedLangevin(schedule=schedule, predict=predict), module, (1,), draws=1)[-1][1])
+        for predict in (False, True)
+    ]
+    assert ends[0] > 1.1
+    assert 1 < ends[1] < 1.05
+
+
 def test_small_steps_and_many_of_them_end_at_the_law_of_the_last_level():
     """As h falls, the variance at the last level tends to that of noised data: its bias is v / (1 - h / (2 v)) - v."""
     schedule = Constant(sigma=0.5)

@@ -9,11 +9,12 @@ import pytest
 
 from ebmkit.components.trackers.jsonl import Jsonl, read_records
 from ebmkit.errors.running import StorageFailed
+from ebmkit.testing import tracked_run
 
 
 def test_lines_read_back_to_the_same_bits(tmp_path):
     values = {"loss": 0.1 + 0.2, "tiny": 5e-324, "huge": 1.7976931348623157e308, "log_z": -math.pi}
-    log = Jsonl().open(tmp_path, [])
+    log = Jsonl().open(tracked_run(tmp_path))
     log.write(1, values)
     assert json.loads((tmp_path / "metrics.jsonl").read_text()) == {"step": 1, **values}  # before it is closed
     log.write(2, {"loss": 1.0})
@@ -23,7 +24,7 @@ def test_lines_read_back_to_the_same_bits(tmp_path):
 
 
 def test_opening_again_goes_on_behind_what_counts(tmp_path):
-    log = Jsonl().open(tmp_path, [])
+    log = Jsonl().open(tracked_run(tmp_path))
     for step in (1, 2, 3):
         log.write(step, {"loss": 0.1 * step})
     log.sync()
@@ -31,7 +32,7 @@ def test_opening_again_goes_on_behind_what_counts(tmp_path):
     whole = (tmp_path / "metrics.jsonl").read_bytes()
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 4, "lo')  # killed in the middle of a line
-    log = Jsonl().open(tmp_path, [(1, {"loss": 0.1}), (2, {"loss": 0.2})])
+    log = Jsonl().open(tracked_run(tmp_path, [(1, {"loss": 0.1}), (2, {"loss": 0.2})]))
     log.write(3, {"loss": 0.1 * 3})
     log.close()
     assert (tmp_path / "metrics.jsonl").read_bytes() == whole
@@ -39,7 +40,7 @@ def test_opening_again_goes_on_behind_what_counts(tmp_path):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_refused_by_name(tmp_path, value):
-    log = Jsonl().open(tmp_path, [])
+    log = Jsonl().open(tracked_run(tmp_path))
     with pytest.raises(ValueError, match="step 7: gap is not finite"):
         log.write(7, {"loss": 1.0, "gap": value})
     log.close()

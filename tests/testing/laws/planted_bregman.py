@@ -59,6 +59,28 @@ class Overflows(Squares):
         return ((2 * log_u).exp().square() / 4).square().square().square().square() ** (1 / 32)
 
 
+@component("shifted")
+class Shifted(Squares):
+    """A constant that no slope sees."""
+
+    def s0(self, log_u):
+        return super().s0(log_u) + 0.1
+
+
+@component("linear_far_out")
+class LinearFarOut(Bregman):
+    """Convex where it is commonly looked at."""
+
+    def psi(self, u):
+        return torch.where(u < 1e6, u.square() / 2, 1e12 - u.square() / 2 + 1e6 * u)
+
+
+@component("scaled_data")
+class ScaledData(Squares):
+    def s1(self, log_u):
+        return 0.5 * log_u.exp() + 0.5
+
+
 @component("on_the_host")
 class OnTheHost(Squares):
     def s1(self, log_u):
@@ -69,6 +91,9 @@ PLANTED = [
     (laws.works_elementwise, Single()),
     (laws.works_elementwise, Normalised()),
     (laws.is_strictly_convex, Concave()),
+    (laws.is_a_divergence, Shifted()),
+    (laws.stays_finite_far_out, LinearFarOut()),
+    (laws.has_the_gradient_of_maximum_likelihood_at_one, ScaledData()),
     (laws.has_the_forms_of_psi, AnotherS0()),
     (laws.has_slopes_in_proportion, AnotherS1()),
     (laws.has_the_gradient_of_differences, Detached()),

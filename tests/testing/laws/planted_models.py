@@ -284,7 +284,18 @@ class Modest(Model):
         return GaussianEnergy(torch.zeros(2), torch.eye(2), event)
 
 
+def named(*names):
+    @component("named")
+    class Named(Modest):
+        def coordinate_names(self):
+            return names
+
+    return Named()
+
+
 PLANTED = [
+    (laws.names_its_coordinates, named("mu")),
+    (laws.names_its_coordinates, named("mu", "mu")),
     (laws.counts_its_parameters, Modest()),
     (laws.gives_one_number_a_state, planted(Column)),
     (laws.treats_states_apart, planted(Centred)),

@@ -5,7 +5,7 @@ import itertools
 
 import torch
 
-from ebmkit.api import Optimizer, Sampler, Schedule, Tracker, component
+from ebmkit.api import Log, Optimizer, Sampler, Schedule, Tracker, component
 from ebmkit.testing.laws import (
     every_kind as components,
 )
@@ -85,28 +85,62 @@ class Forgotten(Optimizer):
         return torch.optim.Adam(parameters)
 
 
-class Silent:
+class Silent(Log):
     def write(self, step, values):
-        pass
-
-    def sync(self):
-        pass
-
-    def close(self):
         pass
 
 
 @component("silent")
 class Nowhere(Tracker):
-    def open(self, folder, records):
+    def open(self, run):
         return Silent()
 
 
 @component("once_only")
 class OnceOnly(Tracker):
-    def open(self, folder, records):
-        (folder / "log").open("x").close()
+    def open(self, run):
+        (run.folder / "log").open("x").close()
         return Silent()
+
+
+class OneOfEach(Silent):
+    def __init__(self, folder):
+        self.folder = folder
+
+    def picture(self, step, name, png):
+        (self.folder / f"{name}-{step}.png").open("x").close()
+
+
+@component("collector")
+class Collector(Tracker):
+    """Refuses a picture that it has."""
+
+    def open(self, run):
+        return OneOfEach(run.folder)
+
+
+class Greedy(Silent):
+    def write(self, step, values):
+        values.clear()
+
+
+@component("greedy")
+class GreedyTracker(Tracker):
+    def open(self, run):
+        return Greedy()
+
+
+@component("editor")
+class Editor(Tracker):
+    def open(self, run):
+        run.spec["train"]["steps"] = 0
+        return Silent()
+
+
+@component("duck")
+class Duck(Tracker):
+    def open(self, run):
+        return self
 
 
 def planted_levels(levels, count=2, prior=1.0):
@@ -192,8 +226,12 @@ PLANTED = [
     (optimizers.is_deterministic, planted_optimizer(Numbered)),
     (optimizers.is_saved_as_tensors_and_numbers, planted_optimizer(Forgetful)),
     (optimizers.runs_on_the_device, planted_optimizer(OnTheHost)),
-    (trackers.writes_into_the_run_folder, Nowhere()),
+    (trackers.writes_next_to_the_run, Nowhere()),
     (trackers.goes_on_after_a_break, OnceOnly()),
+    (trackers.goes_on_after_a_break, Duck()),
+    (trackers.takes_pictures_and_results, Collector()),
+    (trackers.leaves_what_it_is_given, GreedyTracker()),
+    (trackers.leaves_what_it_is_given, Editor()),
     (schedules.falls, planted_levels(lambda: doubles(0.1, 1.0))),
     (schedules.falls, planted_levels(lambda: doubles(1.0, 0.0))),
     (schedules.falls, planted_levels(lambda: doubles(1.0, 1.0))),

@@ -169,7 +169,14 @@ class EvaluatesMore(Drift):
         return super().step(energy, state, rng)
 
 
+@component("claims_to_interact")
+class ClaimsToInteract(Drift):
+    def traits(self):
+        return super().traits()._replace(interacting=True)
+
+
 PLANTED = [
+    (laws.chains_are_independent, ClaimsToInteract()),
     (laws.evaluates_no_more_than_announced, EvaluatesMore()),
     (laws.keeps_shape_and_dtype, Single()),
     (laws.reports_what_a_step_saw, Summary()),

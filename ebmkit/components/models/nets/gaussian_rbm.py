@@ -9,7 +9,8 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812, the usual name
 from torch.utils.checkpoint import checkpoint
 
-from ebmkit.components.models.nets.restricted import BLOCK, Restricted
+from ebmkit.components.models.nets.layer_masses import BLOCK
+from ebmkit.components.models.nets.restricted import Restricted
 from ebmkit.maths import enumeration
 from ebmkit.maths.two_valued import log_sum, mean
 

@@ -6,6 +6,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F  # noqa: N812, the usual name
 
+from ebmkit.components.models.nets.layer_masses import LayerMasses
 from ebmkit.components.models.nets.restricted import Restricted
 from ebmkit.maths import enumeration, two_valued
 from ebmkit.maths.two_valued import draw_values, log_sum, mean
@@ -70,17 +71,17 @@ class RBMEnergy(Restricted):
         """log Z by enumeration of the smaller layer, differentiable in all parameters."""
         if self.hidden_units <= len(self.visible):
             return super().log_z()
-        return self._visible_weights().logsumexp(0)
+        return self._visible_masses().log_sum()
 
     @torch.no_grad()
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
         """Exact samples by enumeration of the smaller layer."""
         if self.hidden_units <= len(self.visible):
             return super().sample_exact(n, rng)
-        weights = self._visible_weights()
+        weights = self._visible_masses().table()
         drawn = enumeration.states(enumeration.draw(weights, n, rng), self.event, self.unit_values, weights.dtype)
         total = weights.logsumexp(0)
         return drawn + (total - total)
 
-    def _visible_weights(self) -> Tensor:
-        return self._enumerated(len(self.visible), self.unit_values, lambda v: -self(v))
+    def _visible_masses(self) -> LayerMasses:
+        return self._masses(lambda v: -self(v), len(self.visible), self.unit_values)

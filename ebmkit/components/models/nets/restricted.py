@@ -9,15 +9,13 @@ from math import prod
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812, the usual name
-from torch.utils.checkpoint import checkpoint
 
+from ebmkit.components.models.nets.layer_masses import LayerMasses
 from ebmkit.maths import enumeration
 from ebmkit.maths.two_valued import draw_values, log_odds, log_sum, mean
 
 #: Standard deviation of initial weights that the spec does not give.
 SMALL = 0.01
-#: Numbers in a block of enumerated states and what they are multiplied by.
-BLOCK = 1 << 22
 
 
 class Restricted(nn.Module):
@@ -167,35 +165,25 @@ class Restricted(nn.Module):
 
     def log_z(self) -> Tensor:
         """log Z by enumeration of one layer, differentiable in all parameters."""
-        return self._hidden_weights().logsumexp(0)
+        return self._hidden_masses().log_sum()
 
     @torch.no_grad()
     def sample_exact(self, n: int, rng: Generator) -> Tensor:
         """Exact samples: hidden units by enumeration, then visible ones given them."""
-        weights = self._hidden_weights()
+        weights = self._hidden_masses().table()
         numbers = enumeration.draw(weights, n, rng)
         h = enumeration.states(numbers, (self.hidden_units,), self.hidden_values, weights.dtype)
         drawn = self.draw_visible(F.linear(h, self.weights), None, 1.0, rng)
         total = weights.logsumexp(0)
         return (drawn + (total - total)).view(n, *self.event)  # NaN if an energy is
 
-    def _hidden_weights(self) -> Tensor:
-        """The log of the mass of every state of the hidden layer, `(2^H,)`."""
-        return self._enumerated(
+    def _hidden_masses(self) -> LayerMasses:
+        """The masses of all states of the hidden layer."""
+        return self._masses(
+            lambda h: h @ self.hidden_biases + self.log_sum_visible(F.linear(h, self.weights)),
             self.hidden_units,
             self.hidden_values,
-            lambda h: h @ self.hidden_biases + self.log_sum_visible(F.linear(h, self.weights)),
         )
 
-    def _enumerated(self, units: int, values: tuple[float, float], log_mass: Callable[[Tensor], Tensor]) -> Tensor:
-        """`log_mass` of all states of a layer, in blocks whose intermediate results are not kept for the gradient."""
-        like = self.hidden_biases
-
-        def of(numbers: Tensor) -> Tensor:
-            return log_mass(enumeration.states(numbers, (units,), values, like.dtype))
-
-        rows = max(1, BLOCK // (len(self.visible) + self.hidden_units))
-        numbers = torch.split(torch.arange(2**units, device=like.device), rows)
-        if len(numbers) == 1 or not torch.is_grad_enabled():
-            return torch.cat([of(block) for block in numbers])
-        return torch.cat([checkpoint(of, block, use_reentrant=False) for block in numbers])
+    def _masses(self, log_mass: Callable[[Tensor], Tensor], units: int, values: tuple[float, float]) -> LayerMasses:
+        return LayerMasses(log_mass, units, values, len(self.visible) + self.hidden_units, self.hidden_biases)

@@ -32,6 +32,7 @@ from ebmkit.testing.laws.model.network import (
     is_built_from_the_seed_alone,
     is_not_changed_by_looking,
     is_saved_whole,
+    names_its_coordinates,
     runs_on_the_device,
 )
 
@@ -44,6 +45,7 @@ LAWS: tuple[Law, ...] = (
     has_the_parameter_gradient_of_differences,
     is_built_from_the_seed_alone,
     counts_its_parameters,
+    names_its_coordinates,
     is_saved_whole,
     is_not_changed_by_looking,
     runs_on_the_device,

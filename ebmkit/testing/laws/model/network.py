@@ -43,6 +43,16 @@ def counts_its_parameters(model: Model, case: Case) -> None:
     require(announced == found, f"it announces {announced} trainable numbers, but there are {found}")
 
 
+def names_its_coordinates(model: Model, case: Case) -> None:
+    """Every coordinate of a vector has a name of its own, if any has."""
+    names = model.coordinate_names()
+    if names is None:
+        raise Inapplicable("it names no coordinates")
+    require((len(names),) == case.event, f"it names {len(names)} coordinates of states of shape {case.event}")
+    twice = [name for name in names if names.count(name) > 1]
+    require(not twice, f"it gives the name '{(twice or [''])[0]}' to more than one coordinate")
+
+
 def is_saved_whole(model: Model, case: Case) -> None:
     """A network that loads the state of another gives the same energies to the last bit."""
     one, two = network_of(model, case), build(model, case.event, seed=1)

@@ -1,0 +1,1 @@
+"""New packages and components of plugin authors, written from templates."""
