@@ -54,7 +54,8 @@ def sample(
     one state for all chains, or an init as a spec writes it.
 
     With `folder`, a folder for runs, the chains are a run in it, which `ebmkit.resume` continues if it is interrupted:
-    an energy at hand is passed to it again, `plugins=[energy]`. If the chains have not converged, a warning says so.
+    an energy at hand is passed to it again, `plugins=[energy]`. `progress` receives the progress, as that of a run. If
+    the chains have not converged, a warning says so.
     """
     spec = _spec(energy, event, chains=chains, samples=samples, sampler=sampler, init=init)
     spec |= {"seed": seed, "device": device, "dtype": dtype}

@@ -1,5 +1,11 @@
 """Runs with code and data at hand: complete, interrupted and resumed, opened."""
 
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +13,7 @@ from safetensors.torch import load_file
 
 import ebmkit
 from ebmkit.api import Sampler, StepInfo, component
+from ebmkit.cli.common import load_plan
 from ebmkit.components.models import MLP
 from ebmkit.engine import session
 from ebmkit.engine.folder.reproduction import compare
@@ -14,6 +21,8 @@ from ebmkit.engine.limit import Limit
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.running import ComponentFailed, Drifted
 from ebmkit.language.text import parse, read
+from ebmkit.language.unpackaged import resume_in_python
+from ebmkit.registry.loading import Plugins
 from tests.language.test_given_data import Table
 from tests.registry.test_at_hand import Position
 
@@ -75,7 +84,7 @@ def test_a_network_resumes_bit_for_bit_from_any_of_its_kind(tmp_path):
     """Its weights and running means are in the run folder, so that those of the network passed again do not matter."""
     net = network()
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    of_network = spec(model=net, objective="nce", sampler=Drift())
+    of_network = spec(model=net, objective="nce", sampler=Drift(), train={"steps": 6, "batch_size": 50, "ema": 0.9})
     whole, paused = interrupted_and_not(of_network, tmp_path, (), X.astype(np.float32))
     ebmkit.resume(paused, plugins=[Drift, network(seed=1)], report=False)
     assert all(compare(whole, paused).values())
@@ -185,3 +194,100 @@ def test_a_run_hands_out_the_side_networks(tmp_path):
     assert not run.extras.training
     saved = load_file(folder / "checkpoints/step-000006/extras.safetensors")
     assert all(torch.equal(saved[name], tensor) for name, tensor in run.extras.state_dict().items())
+
+
+def test_a_run_that_stops_says_how_python_resumes_it(tmp_path):
+    plan = ebmkit.load_spec(spec(), plugins=Drift, data=X)
+    folder = session.run(plan, runs_dir=tmp_path, limit=Limit(steps=3)).folder
+    assert f"to continue:  ebmkit.resume('{folder}', plugins=[Drift])" in (folder / "log.txt").read_text()
+    with pytest.raises(Mistakes, match=r"pass plugins=\[Drift\]"):  # what the command line shows
+        load_plan(str(folder / "resolved.yaml"), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("plugins", "words"),
+    [
+        ({"mine": [Drift]}, "plugins={'mine': [Drift]}"),
+        ([Drift, json], "plugins=[json, Drift]"),
+        ({"mine": Drift, "json": json}, "plugins={'json': [json], 'mine': [Drift]}"),
+    ],
+)
+def test_namespaces_and_modules_are_passed_again_as_they_were(plugins, words):
+    loaded = Plugins(plugins).loaded.values()
+    assert resume_in_python(Path("run"), loaded) == f"ebmkit.resume('run', {words})"
+
+
+SCRIPT = '''
+import os, signal, sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+import ebmkit
+from ebmkit.api import Sampler, StepInfo, component
+from ebmkit.components.objectives import MLE
+
+steps = 0
+
+
+class Position(NamedTuple):
+    x: Any
+
+
+@component("drift")
+class Drift(Sampler):
+    """Noisy gradient descent. It kills the process in its 11th step, if this is asked for."""
+
+    steps: int = 3
+
+    def init(self, energy, x, rng):
+        return Position(x)
+
+    def step(self, energy, state, rng):
+        global steps
+        steps += 1
+        if sys.argv[1] == "die" and steps == 11:
+            os.kill(os.getpid(), signal.SIGKILL)
+        value, gradient = energy.value_and_grad(state.x)
+        xi = torch.empty_like(state.x).normal_(generator=rng)
+        return Position(state.x - 0.01 * gradient + 0.1 * xi), StepInfo(energy=value)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers = [torch.nn.Linear(2, 8), torch.nn.SiLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 1)]
+        self.layers = torch.nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.layers(x).squeeze(-1) + 0.1 * (x**2).sum(-1)
+
+
+torch.manual_seed(0)
+spec = {"ebmkit": 1, "model": Net(), "objective": MLE(sampler=Drift()), "train": {"steps": 6, "batch_size": 20}}
+spec |= {"samples": 20, "samples_every": None, "device": "cpu", "checkpoint": {"every": 1}}
+if sys.argv[1] == "resume":
+    torch.manual_seed(1)
+    print(ebmkit.resume(sys.argv[2], plugins=[Drift, Net()], report=False).folder)
+else:
+    points = np.random.default_rng(0).normal(size=(100, 2))
+    print(ebmkit.run(spec, data=points, runs_dir=sys.argv[2], report=False).folder)
+'''
+
+
+@pytest.mark.long  # three processes; the tests above pause and resume in one
+def test_a_script_that_is_killed_resumes_bit_for_bit(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+
+    def script(*words):
+        return subprocess.run([sys.executable, "script.py", *words], cwd=tmp_path, capture_output=True, text=True)
+
+    whole = script("run", "whole")
+    assert whole.returncode == 0, whole.stderr
+    assert script("die", "killed").returncode == -signal.SIGKILL
+    (killed,) = (tmp_path / "killed/experiment").iterdir()
+    assert (killed / "checkpoints").is_dir()
+    resumed = script("resume", str(killed))
+    assert resumed.returncode == 0, resumed.stderr
+    assert all(compare(tmp_path / whole.stdout.strip(), killed).values())

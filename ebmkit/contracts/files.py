@@ -29,6 +29,10 @@ class LocatedPath(str):
         made.found, made.looked_in, made.owner = found, looked_in, owner
         return made
 
+    def __deepcopy__(self, memo: dict[int, object]) -> LocatedPath:
+        """Itself: modules that are copied know the component that built them."""
+        return self
+
 
 class _Locate:
     """Lets the checker of a spec, which knows its folder, find the file."""

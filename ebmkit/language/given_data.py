@@ -47,12 +47,16 @@ def data_flags(data: Any, enclosed: Enclosed) -> list[Source]:
 
 
 def _points(data: Any) -> Named:
+    import numpy as np
+
     columns = getattr(data, "columns", None)
     names = None if columns is None else tuple(str(name) for name in columns)
     x = _array(data)
+    if names is not None and x.dtype.kind == "O" and not _odd_column(data, names):
+        x = np.stack([column.astype(np.float64) for column in _columns(data, names)], axis=1)  # of several types
     if x.dtype.kind not in "biuf":
         odd = "" if names is None else _odd_column(data, names)
-        raise NotASpec(f"data: {odd or f'an array of {x.dtype} has no points'}", _PLACE, help=_HELP)
+        raise NotASpec(f"{odd or f'an array of {x.dtype} has no points'}", _PLACE, help=_HELP)
     return Named(x, names)
 
 
@@ -62,12 +66,12 @@ def _labels(labels: Any, count: int) -> dict[str, Any]:
 
     y = _array(labels)
     if y.shape != (count,):
-        raise NotASpec(f"data: labels of shape {y.shape} for {count} points, one each is expected", _PLACE)
+        raise NotASpec(f"labels of shape {y.shape} for {count} points, one each is expected", _PLACE)
     if y.dtype.kind in "OUS":
         names, numbers = np.unique(y.astype(np.str_), return_inverse=True)
         return {"y": numbers.astype(np.int64), "classes": names}
     if y.dtype.kind not in "biu":
-        raise NotASpec(f"data: labels are integers or words, not {y.dtype}", _PLACE)
+        raise NotASpec(f"labels are integers or words, not {y.dtype}", _PLACE)
     return {"y": y.astype(np.int64)}
 
 
@@ -82,16 +86,19 @@ def _array(data: Any) -> np.ndarray[Any, Any]:
         x = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
         return np.ascontiguousarray(x)
     except (TypeError, ValueError, RuntimeError, NotImplementedError) as error:
-        raise NotASpec(f"data: {type(data).__name__} is not an array: {error}", _PLACE, help=_HELP) from error
+        raise NotASpec(f"{type(data).__name__} is not an array: {error}", _PLACE, help=_HELP) from error
+
+
+def _columns(table: Any, names: tuple[str, ...]) -> list[np.ndarray[Any, Any]]:
+    positions = range(len(names)) if hasattr(table, "iloc") else ()  # of pandas, whose names may be numbers
+    return [_array(table.iloc[:, each]) for each in positions] or [_array(table[name]) for name in names]
 
 
 def _odd_column(table: Any, names: tuple[str, ...]) -> str:
-    """Which column of a table is not numeric."""
-    for position, name in enumerate(names):
-        column = _array(table.iloc[:, position]) if hasattr(table, "iloc") else _array(table[name])
-        if column.dtype.kind not in "biuf":
-            return f"column '{name}' is not numeric"
-    return ""
+    """Which column of a table is not numeric; empty if all are."""
+    odd = (name for name, of in zip(names, _columns(table, names), strict=True) if of.dtype.kind not in "biuf")
+    name = next(odd, None)
+    return "" if name is None else f"column '{name}' is not numeric"
 
 
 def _is_number(value: Any) -> bool:

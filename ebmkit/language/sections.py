@@ -15,6 +15,7 @@ from ebmkit.contracts.kinds import Data, Init, Metric, Model, Objective, Optimiz
 from ebmkit.contracts.walk import walk
 from ebmkit.errors.source import Path
 from ebmkit.language.default_sampler import default_sampler
+from ebmkit.language.rival import Rival
 
 
 @section
@@ -30,21 +31,6 @@ class EarlyStop:
     metric: str
     patience: Annotated[int, Ge(1)] = 5
     better: Literal["lower", "higher"] = "lower"
-
-
-@section
-class Rival:
-    """How the adversary is trained in an objective of two players, if not as the model is.
-
-    Parameters:
-        optimizer: its optimizer, at a learning rate of its own; by default that of the stage. The rate rises and decays
-            as that of the model does.
-        steps: number of its steps for every step of the model. All but the last precede it, each on a loss that is
-            computed again; the last is taken together with that of the model.
-    """
-
-    optimizer: Optimizer | None = None
-    steps: Annotated[int, Ge(1)] = 1
 
 
 @section

@@ -34,6 +34,24 @@ def unpackaged(plugins: Iterable[LoadedPlugin]) -> dict[str, str] | None:
     return found or None
 
 
+def resume_in_python(folder: Path, plugins: Iterable[LoadedPlugin]) -> str | None:
+    """How Python resumes a run, if it was made with code that no command line can name; None otherwise."""
+    known = list(plugins)
+    if all(each.plugin.is_packaged or isinstance(each.plugin.target, Path) for each in known):
+        return None
+    words = {namespace: _expression(name) for namespace, name in (unpackaged(known) or {}).items()}
+    objects = {each.plugin.namespace for each in known if isinstance(each.plugin.target, AtHand)}
+    if objects <= {NOTEBOOK}:  # the namespaces of all others follow from their names
+        passed = f"[{', '.join(words.values())}]"
+    else:
+        passed = "{" + ", ".join(f"{namespace!r}: [{name}]" for namespace, name in words.items()) + "}"
+    return f"ebmkit.resume({str(folder)!r}, plugins={passed})"
+
+
+def _expression(name: str) -> str:
+    return repr(name) if name.endswith(".py") else name.removeprefix("module ").rpartition(".")[2]
+
+
 def explain_missing(mistakes: Iterable[EbmkitError], spec: Source) -> None:
     """Say how the code that a run was made with is passed, if `spec` is the resolved spec in its folder."""
     path = Path(spec.name)

@@ -23,6 +23,7 @@ from ebmkit.errors.describe import describe_error
 from ebmkit.errors.printable import printable
 from ebmkit.errors.source import Source
 from ebmkit.language.plan import resolved_yaml
+from ebmkit.language.unpackaged import resume_in_python
 from ebmkit.report.drawn import Drawn, draw_panels
 from ebmkit.report.panels.frames import Frames, draw_frames
 from ebmkit.report.panels.problem import problem
@@ -256,6 +257,10 @@ def _ways(view: RunView, summary: dict[str, Any]) -> dict[str, str]:
     """Useful next commands."""
     if view.folder is None:
         return {}
+    if in_python := resume_in_python(view.folder, view.plan.plugins):  # no command could load its code
+        finished = summary.get("status") == "finished"
+        opened = in_python.replace("ebmkit.resume(", "ebmkit.open_run(", 1)
+        return {**({} if finished else {"Continue the run": in_python}), "Open the run in Python": opened}
     folder = shlex.quote(str(view.folder))
     for loaded in view.plan.plugins:
         if isinstance(loaded.plugin.target, Path):  # a file named on the command line must be named again

@@ -19,6 +19,8 @@ PAGES = (
     "docs/control-variate.md",
     "docs/objectives-cost.md",
     "docs/objectives.md",
+    "docs/plugins/engine.md",
+    "docs/python.md",
     "docs/samplers-cost.md",
     "docs/samplers.md",
     "docs/scores-cost.md",

@@ -16,7 +16,7 @@ from ebmkit.errors.base import Mistakes
 from ebmkit.errors.fit import Unsuitable
 from ebmkit.errors.running import Diverged
 from ebmkit.language.load import load_spec
-from ebmkit.language.sections import Rival
+from ebmkit.language.rival import Rival
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -66,6 +66,16 @@ def test_the_names_of_columns_go_to_the_coordinates():
     assert load_spec(spec(), data=X).spec.data.coordinate_names() is None
 
 
+def test_columns_of_several_types_are_numbers():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"age": range(60), "smokes": [True, False] * 30, "height": X[:, 0]})
+    data = load_spec(spec(), data=table).spec.data
+    assert data.coordinate_names() == ("age", "smokes", "height")
+    rows = torch.cat([data.load(split, torch.Generator()).x for split in ("train", "test")])
+    assert sorted(rows[:, 0].tolist()) == list(range(60))
+    assert rows[:, 1].sum() == 30
+
+
 def test_half_precision_of_torch_arrives():
     assert load_spec(spec(), data=torch.ones(9, 3, dtype=torch.bfloat16)).event == (3,)
 
@@ -96,7 +106,7 @@ def test_the_hash_of_a_plan_depends_on_the_points():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ("points", "data: an array of <U6 has no points"),
+        ("points", "an array of <U6 has no points"),
         (np.array([1j, 2j]), "an array of complex128 has no points"),
         (np.array([{}, {}]), "an array of object has no points"),
         (Table([["1", "a"], ["2", "b"]], ["one", "two"]), "column 'one' is not numeric"),

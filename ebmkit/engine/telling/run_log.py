@@ -18,6 +18,7 @@ from ebmkit.engine.telling.chain_words import chain_words, count
 from ebmkit.engine.telling.progress import Progress
 from ebmkit.engine.telling.unit_words import unit_words
 from ebmkit.language.plan import Plan
+from ebmkit.language.unpackaged import resume_in_python
 from ebmkit.maths.process import range_of
 
 #: The numbers that the bar shows in addition to the loss, and their labels.
@@ -117,7 +118,9 @@ class RunLog:
 
 
 def resume_command(record: Record) -> str:
-    """The command that resumes a run."""
+    """The command that resumes a run, or what does it in Python."""
+    if in_python := resume_in_python(record.folder, record.plan.plugins):
+        return in_python
     files = [str(loaded.plugin.target) for loaded in record.plan.plugins if isinstance(loaded.plugin.target, Path)]
     words = ["ebmkit", "resume", str(record.folder), *(word for file in files for word in ("--plugin", file))]
     if any(one.drift for one in record.sessions):
