@@ -88,5 +88,5 @@ def _type(node: ast.ClassDef, lines: list[str]) -> Member:
     source = lines[node.lineno - 1 : node.lineno]
     if rest:
         start = (first.end_lineno or first.lineno) if documented else node.lineno
-        source += lines[start : node.end_lineno]
-    return Member("\n".join(line for line in source if line.strip()), ast.get_docstring(node) or "")
+        source += "\n".join(lines[start : node.end_lineno]).lstrip("\n").splitlines()
+    return Member("\n".join(source), ast.get_docstring(node) or "")
