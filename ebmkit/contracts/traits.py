@@ -120,6 +120,8 @@ class ObjectiveTraits(NamedTuple):
     local: bool = False
     #: The factor of the model's default learning rate.
     rate_factor: float = 1.0
+    #: Whether it trains an adversary, to which `train.rival` applies.
+    adversary: bool = False
 
 
 class NoiseTraits(NamedTuple):

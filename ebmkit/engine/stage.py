@@ -142,9 +142,9 @@ class Stage:
 
     def _move_rival(self, step: int, batch: Tensor, context: StepContext) -> None:
         """Take a step of the adversary alone, on the same points."""
-        loss = self._objective.loss(self._working.model, batch, context)
-        assert loss.rival is not None  # it has extras of two players
-        torch.autograd.backward(loss.rival, inputs=self._rivals)
+        rival = self._objective.loss(self._working.model, batch, context).rival
+        assert rival is not None  # it has extras of two players
+        torch.autograd.backward(rival, inputs=self._rivals)
         self.rates[-1].set(step - self.state.stage_began)
         with torch.no_grad():
             self._clip(self._rivals)

@@ -20,7 +20,6 @@ from ebmkit.contracts.walk import walk
 from ebmkit.engine.process import fitting_precision, seeded
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
-from ebmkit.errors.fit import Unsuitable
 from ebmkit.errors.running import ComponentFailed, Diverged
 from ebmkit.errors.source import Path
 from ebmkit.language.plan import Plan
@@ -122,9 +121,7 @@ def _working(
     if stage.rival is not None:
         if not isinstance(extras, Contest):
             who = label_at(plan, spec.objective_path(index))
-            raise Unsuitable(
-                f"{who} trains no adversary", plan.place((*path, "rival")), help="leave out 'rival', or use another one"
-            )
+            raise ComponentFailed(f"{who} says that it has an adversary, but its extras are not a Contest")
         theirs = [parameter for parameter in extras.rival.parameters() if parameter.requires_grad]
         known = set(map(id, theirs))
         trained = [parameter for parameter in trained if id(parameter) not in known]

@@ -16,7 +16,7 @@ PACKAGE = Path(ebmkit.__file__).parent
 #: Class variables that hold traits, as far as no other class has an attribute of that name.
 TRAITS = {"offers", "needs", "spaces", "noise_needs", "needs_labels", "from_noise", "least_chains"}
 #: Names of owners that are not components: traits themselves, and plugins with what they offer.
-OTHERS = {"self", "cls", "traits", "inner", "model", "each", "entry", "plugin"}
+OTHERS = {"self", "cls", "traits", "inner", "model", "each", "entry", "plugin", "loaded"}
 
 
 def is_read_through_traits(node):
@@ -31,6 +31,7 @@ def test_nothing_reads_a_class_variable_of_an_instance():
     wrong = [
         f"{path.relative_to(PACKAGE)}:{node.lineno} .{node.attr}"
         for path in PACKAGE.rglob("*.py")
+        if path.parent.name != "registry"  # whose plugins have offers
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in TRAITS and not is_read_through_traits(node)
     ]

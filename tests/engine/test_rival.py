@@ -13,7 +13,6 @@ from ebmkit.engine import session
 from ebmkit.engine.folder.reproduction import compare
 from ebmkit.engine.limit import Limit
 from ebmkit.errors.base import Mistakes
-from ebmkit.errors.fit import Unsuitable
 from ebmkit.errors.running import Diverged
 from ebmkit.language.load import load_spec
 from ebmkit.language.rival import Rival
@@ -144,9 +143,9 @@ def test_a_stage_that_owns_its_objective_may_have_one(tmp_path):
 
 
 def test_an_objective_without_an_adversary_is_refused_before_there_is_a_folder(tmp_path):
-    with pytest.raises(Unsuitable, match="objective 'nce' trains no adversary") as caught:
+    with pytest.raises(Mistakes, match="objective 'nce' has none") as caught:
         ebmkit.run(spec({"rival": {"steps": 2}}, objective="nce"), data=X + np.eye(60, 2), runs_dir=tmp_path)
-    assert str(caught.value.place) == "train.rival"
+    assert [str(mistake.place) for mistake in caught.value.mistakes] == ["train.rival"]
     assert not list(tmp_path.iterdir())
 
 

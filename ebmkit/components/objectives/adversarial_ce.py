@@ -44,6 +44,7 @@ class AdversarialCE(Objective):
 
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+    adversary: ClassVar[bool] = True
     noise_needs: ClassVar[frozenset[str]] = frozenset({"density", "normalised"})
 
     noise: Noise = GaussianNoise()

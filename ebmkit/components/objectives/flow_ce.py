@@ -40,6 +40,7 @@ class FlowCE(Objective):
 
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+    adversary: ClassVar[bool] = True
     noise_needs: ClassVar[frozenset[str]] = frozenset({"density", "normalised", "learnable"})
 
     noise: Noise = FlowNoise()

@@ -39,6 +39,7 @@ class Stein(Objective):
 
     spaces: ClassVar[frozenset[Space]] = frozenset({"real"})
     needs: ClassVar[frozenset[str]] = frozenset({"energy", "gradient"})
+    adversary: ClassVar[bool] = True
 
     l2: Annotated[float, Gt(0)] = 0.5
     width: Annotated[int, Ge(1)] = 128

@@ -51,6 +51,8 @@ class Objective(Component, ABC):
     #: Whether it sees the slope of the energy near the data only, and so not the weights of separated modes. By default
     #: its samples are drawn by chains of local steps.
     local: ClassVar[bool] = False
+    #: Whether it trains an adversary: its `extras` are a `Contest`, to which `train.rival` applies.
+    adversary: ClassVar[bool] = False
     #: The factor of the model's default learning rate: below 1 for a loss that overfits early.
     rate_factor: ClassVar[float] = 1.0
 
@@ -64,6 +66,7 @@ class Objective(Component, ABC):
             self.needs_labels,
             local=self.local,
             rate_factor=self.rate_factor,
+            adversary=self.adversary,
         )
 
     def suited(self, model: ModelTraits) -> Mapping[str, Component]:

@@ -24,14 +24,19 @@ def refusal_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
     if question_of(checked) is None:
         return
     asked: set[tuple[int, Event]] = set()
-    for path, component in walk(checked.spec):
+    model_refused = False
+    for path, component in sorted(walk(checked.spec), key=lambda each: each[0] != ("model",)):
         inside = isinstance(component, Model | Data) and len(path) > 1
         if inside or (isinstance(component, Model) and _has_another_shape(checked)):
             continue
         for question in filter(None, map(question_of, seen_from(path, checked))):
             if (id(component), question.event) not in asked:  # a shared component is reported once
                 asked.add((id(component), question.event))
-                yield from _refusals(path, component, question, here)
+                for refusal in _refusals(path, component, question, here):
+                    if model_refused and isinstance(refusal, ComponentFailed):
+                        continue  # it may have asked the model about states that the model refuses
+                    model_refused = model_refused or component is checked.spec.model
+                    yield refusal
 
 
 def _refusals(path: Path, component: Component, question: Question, here: Places) -> Iterator[EbmkitError]:

@@ -191,6 +191,22 @@ def objective_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
                 other=here("data"),
                 other_label="no labels",
             )
+    yield from _rival_misfits(checked, here)
+
+
+def _rival_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:
+    """Checks that stages with a section `rival` train an adversary."""
+    spec = checked.spec
+    for index, stage in enumerate(spec.stages):
+        objective = spec.objective_of(index)
+        if stage.rival is not None and objective is not None and not objective.traits().adversary:
+            yield Unsuitable(
+                f"'rival' is how an adversary is trained, but {label_of(objective)} has none",
+                here(*spec.stage_path(index), "rival"),
+                other=here(*spec.objective_path(index)),
+                other_label="no adversary",
+                help="leave out 'rival', or use an objective of two players, such as adversarial",
+            )
 
 
 def _class_misfits(checked: Checked, here: Places) -> Iterator[EbmkitError]:

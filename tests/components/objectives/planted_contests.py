@@ -23,7 +23,7 @@ BUGS = [
         "one length for both players where gradients are clipped",
         "contests",
         "engine/stage.py",
-        "self._norm_of(player) if self._rivals else norm",
+        "None if self._rivals else norm",
         "norm",
     ),
     Planted(
