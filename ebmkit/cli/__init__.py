@@ -79,6 +79,14 @@ class Verbs(click.Group):
             return plugin_commands(name)
         return None
 
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        from ebmkit.cli.complete import namespaces_with_commands
+
+        found = [(name, words) for name, words in namespaces_with_commands().items() if name.startswith(incomplete)]
+        return super().shell_complete(context, incomplete) + [CompletionItem(name, help=words) for name, words in found]
+
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -165,6 +173,8 @@ def prepare_process() -> None:
 def main() -> None:
     """The entry point of the command."""
     prepare_process()
+    if "_EBMKIT_COMPLETE" in os.environ:
+        import_module("ebmkit.cli.complete")  # before click chooses a shell
     try:
         group(prog_name="ebmkit")
     except BrokenPipeError:  # `ebmkit list | head`

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ebmkit.cli.common import DEBUG, error_options
+from ebmkit.cli.complete import complete_plugin
 from ebmkit.cli.output import echo, echo_json, heading
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _SOURCES = {
 
 
 @click.command("why")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_plugin)
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 @error_options
 @click.pass_context
