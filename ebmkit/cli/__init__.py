@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,10 @@ VERBS = {
         "completion": "Print the completion script for your shell.",
     },
 }
+
+
+#: Seconds after which a thread that keeps the process alive is named.
+SECONDS_OF_THREADS = 5.0
 
 
 def _leave(number: int, frame: object) -> None:
@@ -170,6 +175,19 @@ def prepare_process() -> None:
         signal.signal(number, _leave)
 
 
+def _name_threads_that_stay() -> None:
+    """Python waits at exit for threads that a plugin left, perhaps forever."""
+    from ebmkit.errors.printable import printable
+
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    staying = [printable(thread.name) for thread in others if not thread.daemon]
+    if staying:
+        words = f"waiting for the thread '{staying[0]}', which a plugin or library started; Ctrl-C ends ebmkit\n"
+        reminder = threading.Timer(SECONDS_OF_THREADS, os.write, (2, words.encode()))
+        reminder.daemon = True
+        reminder.start()
+
+
 def main() -> None:
     """The entry point of the command."""
     prepare_process()
@@ -181,4 +199,5 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(141)
     finally:
+        _name_threads_that_stay()
         gc.freeze()  # a last garbage collection at exit would take as long as checking a spec

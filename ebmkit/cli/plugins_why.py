@@ -93,6 +93,8 @@ def _facts(listing: Listing, plugin: Installed, known: Any) -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any]) -> None:
+    from ebmkit.registry.process_state import changes_in_words
+
     heading(f"{facts['namespace']}  {facts['distribution']} {facts['version']}  {facts['status']}")
     rows = {
         "Reason": facts["reason"],
@@ -104,7 +106,7 @@ def _print(facts: dict[str, Any]) -> None:
         "Note": facts["note"],
         "Components": "\n".join(f"{each['kind']} {each['name']}" for each in facts["components"]),
         "Hooks": ", ".join(facts["hooks"]),
-        "Changed": f"{changed}, which was undone" if (changed := ", ".join(facts["changed"])) else "",
+        "Changed": changes_in_words(facts["changed"]).removeprefix("importing it changed "),
         "Import": f"{facts['seconds']:.2f} s" if facts["seconds"] else "",
     }
     for title, text in rows.items():
