@@ -79,6 +79,14 @@ def _folder() -> Restore:
         return lambda: False
 
 
+def _tracing() -> Restore:
+    def write(before: list[Any]) -> None:
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
+
+    return objects(lambda: [sys.gettrace(), sys.getprofile()], write)
+
+
 def _mask() -> int:
     mask = os.umask(0o077)  # it can only be read by setting it
     os.umask(mask)
@@ -158,7 +166,7 @@ _STATE: dict[str, Callable[[], Restore]] = {
     "the hooks of the interpreter": lambda: attributes(
         sys, ("excepthook", "displayhook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
     ),
-    "the tracing of Python": lambda: all_of([plain(sys.gettrace, sys.settrace), plain(sys.getprofile, sys.setprofile)]),
+    "the tracing of Python": _tracing,
     "the recursion limit": lambda: plain(sys.getrecursionlimit, sys.setrecursionlimit),
     "the mask of new files": lambda: plain(_mask, os.umask),
     "the garbage collector": lambda: plain(gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
