@@ -14,7 +14,9 @@ from ebmkit.testing.oracles import DRAWS, FALSE_ALARM, features, generator, requ
 #: The proposals are wider than the draws by this factor, so that weights are bounded in the tails of a Gaussian.
 WIDER = 1.3
 #: The smallest share of effective draws of an estimate that is believed.
-EFFECTIVE = 0.05
+EFFECTIVE = 0.1
+#: Weights are skewed, so that a few large ones may be missing, which their own variance does not show.
+SKEWED = 0.1
 
 
 def log_integral(log_density: Callable[[Tensor], Tensor], draws: Tensor) -> tuple[Tensor, float]:
@@ -43,10 +45,12 @@ def log_integral(log_density: Callable[[Tensor], Tensor], draws: Tensor) -> tupl
 def require_log_integral(log_density: Callable[[Tensor], Tensor], draws: Tensor, claimed: float, what: str) -> str:
     """The log of the integral of a density is as claimed, at the usual false-alarm rate."""
     weights, scale = log_integral(log_density, draws)
-    require_means(weights[:, None] * math.exp(scale - claimed), torch.ones(1, dtype=weights.dtype), what)
+    require_means(
+        weights[:, None] * math.exp(scale - claimed), torch.ones(1, dtype=weights.dtype), what, allowance=SKEWED
+    )
     error = float(weights.std()) / math.sqrt(len(weights))
     chance = float(torch.special.ndtri(torch.tensor(1 - FALSE_ALARM / 2, dtype=torch.float64)))
-    return f"would have seen {what} that is wrong by {100 * chance * error:.2g} %"
+    return f"would have seen {what} that is wrong by {100 * (chance * error + SKEWED):.2g} %"
 
 
 def require_independent(x: Tensor, what: str) -> None:

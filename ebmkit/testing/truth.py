@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.context import StepContext
-from ebmkit.contracts.kinds import Event, Model, Objective
+from ebmkit.contracts.kinds import Event, Init, Model, Objective
 from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.testing.law import Inapplicable, require
@@ -25,9 +25,11 @@ from ebmkit.testing.setting import small_setting
 from ebmkit.testing.target import Target, known_target_for
 
 #: Points that extras are fitted to, and those of each batch.
-POINTS, BATCH = 10_000, 256
-#: Batches before the first that counts, of each group, and groups.
-BEFORE, EACH, GROUPS = 60, 4, 30
+POINTS, BATCH = 10_000, 100
+#: Batches before the first that counts, of each group, of each group where the slope is large, and groups.
+BEFORE, EACH, FEW, GROUPS = 60, 8, 2, 30
+#: Batches of a step of Newton.
+MANY = 40
 #: Maximum number of trained numbers of the extras.
 OWN = 40
 #: Relative size of displacements.
@@ -51,6 +53,7 @@ class Family:
         if any(isinstance(value, Model) for value in values):
             raise Inapplicable("the truth is a model among its parameters, and not the distribution of the points")
         self.objective = objective
+        self.batch = min([BATCH, *(each.capacity() or BATCH for each in values if isinstance(each, Init))])
         self.target: Target = known_target_for(objective, event, partners)
         self.space = self.target.model.traits().space
         trained = [p for p in self.target.module.parameters() if p.requires_grad]
@@ -59,7 +62,8 @@ class Family:
             raise Inapplicable(f"model '{self.target.model.component_name}' has no trainable parameters")
 
     def gradient(self, displacement: list[Tensor] | None = None) -> Gradient:
-        """The mean gradient at the truth, or at parameters that are displaced from it."""
+        """The mean gradient at the truth, or less precisely at parameters that are displaced from it."""
+        each = FEW if displacement else EACH
         by = displacement or [torch.zeros_like(at) for at in self.truth]
         _set(self._trained(), [at + part for at, part in zip(self.truth, by, strict=True)])
         extras = self._extras()
@@ -75,10 +79,10 @@ class Family:
         mixing = curvature[:, : -len(slope)].T @ inverse if own else None
         rows = []
         size = sum(at.numel() for at in self.truth)
-        for later in range(1, 1 + BEFORE + EACH * GROUPS):
-            found = self._slopes(extras, own, step + later)
+        for later in range(1, 1 + BEFORE + each * GROUPS):
+            found = self._slopes(extras, own, MANY * (step + 1) + later)
             rows.append(found[:size] - (mixing @ found[size:] if mixing is not None else 0.0))
-        groups = torch.stack(rows[BEFORE:]).view(GROUPS, EACH, -1).mean(1)
+        groups = torch.stack(rows[BEFORE:]).view(GROUPS, each, -1).mean(1)
         return Gradient(groups.mean(0), groups.std(0) / math.sqrt(GROUPS))
 
     def displacements(self) -> list[list[Tensor]]:
@@ -111,21 +115,21 @@ class Family:
             raise Inapplicable("its extras are a Contest, whose rival this law would have to train first")
         return extras
 
-    def _loss(self, extras: nn.Module | None, step: int, n: int) -> Tensor:
-        batch = self._points(n, 2_000 + step)
-        labels = torch.arange(n) % 2
+    def _loss(self, extras: nn.Module | None, step: int) -> Tensor:
+        batch = self._points(self.batch, 2_000 + step)
+        labels = torch.arange(self.batch) % 2
         context = StepContext(generator(50_000 + step), extras, step, labels=labels)
         return self.objective.loss(self.target.module, batch, context).value
 
     def _slopes(self, extras: nn.Module | None, own: list[nn.Parameter], step: int) -> Tensor:
         at = [*self._trained(), *own]
-        slopes = torch.autograd.grad(self._loss(extras, step, BATCH), at, allow_unused=True)
+        slopes = torch.autograd.grad(self._loss(extras, step), at, allow_unused=True)
         return _flat(slopes, at)
 
     def _curvature(self, extras: nn.Module | None, own: list[nn.Parameter], step: int) -> tuple[Tensor, Tensor]:
         """The slope in the parameters of the extras, and its derivatives in those of the model and of the extras."""
         at = [*self._trained(), *own]
-        value = self._loss(extras, step, 16 * BATCH)
+        value = sum((self._loss(extras, MANY * step + k) for k in range(MANY)), start=torch.zeros(())) / MANY
         slopes = torch.autograd.grad(value, own, create_graph=True, allow_unused=True)
         if any(slope is None for slope in slopes):
             raise Inapplicable("its loss does not depend on all parameters of its own")
