@@ -45,4 +45,5 @@ class AttentionEnergy(nn.Module):
         here = torch.zeros(count, spins.shape[1], device=x.device, dtype=x.dtype).scatter(1, sites.unsqueeze(1), 1.0)
         rest = spins.unsqueeze(1) * (1 - here)
         low, high = (self((rest + value * here).flatten(0, 1)) for value in self.unit_values)
-        return (low - high).view(len(x), count)
+        odds: Tensor = (low - high).view(len(x), count)
+        return odds

@@ -44,7 +44,7 @@ class ImportanceKL(Metric):
         points, known = view.data("test"), view.spec.data
         assert points is not None  # a spec without data of a known density is refused
         assert known is not None
-        energy = torch.cat([view.energy(some.to(view.device)).cpu().double() for some in points.split(5_000)])
+        energy = torch.cat([view.energy(some.to(view.device)).cpu().double() for some in torch.split(points, 5_000)])
         w = -energy - known.log_prob(points.cpu())
         log_mean = w.logsumexp(0) - log(len(w))
         log_ess = 2 * w.logsumexp(0) - (2 * w).logsumexp(0) - log(len(w))

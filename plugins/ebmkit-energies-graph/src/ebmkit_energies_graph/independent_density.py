@@ -38,7 +38,8 @@ class IndependentDensity(Density):
         off = as_particles(x) - self.mean
         white = torch.linalg.solve_triangular(self.factor, off.mT, upper=False)
         log_norm = self.factor.diagonal().log().sum() + len(self.mean) * log(2 * pi) / 2
-        return -white.square().sum((1, 2)) / 2 - particle_count(self.event) * log_norm
+        log_p: Tensor = -white.square().sum((1, 2)) / 2 - particle_count(self.event) * log_norm
+        return log_p
 
     def sample(self, n: int, rng: Generator) -> Tensor:
         xi = torch.empty(n, *self.event, device=self.mean.device, dtype=self.mean.dtype).normal_(generator=rng)

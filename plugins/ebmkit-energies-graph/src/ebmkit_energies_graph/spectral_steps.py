@@ -42,4 +42,5 @@ def steepest(gradient: Tensor) -> Tensor:
         return gradient.sign()
     u, s, vh = torch.linalg.svd(gradient, full_matrices=False)
     smallest = s[..., :1] * max(gradient.shape[-2:]) * torch.finfo(s.dtype).eps
-    return (u * (s > smallest).to(s.dtype).unsqueeze(-2)) @ vh
+    step: Tensor = (u * (s > smallest).to(s.dtype).unsqueeze(-2)) @ vh
+    return step
