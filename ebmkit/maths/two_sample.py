@@ -22,7 +22,7 @@ POINTS, RELABELLINGS = 500, 999
 #: The first relabellings, which are enough if this many of them separate the sets as well as the true labels.
 FIRST, ENOUGH = 99, 10
 #: The relative error of a sum in float32.
-ROUNDING = 1e-6
+SUM_ROUNDING = 1e-6
 #: The number of columns whose correlations are compared; of more columns, those with the largest spread are.
 CORRELATED = 64
 #: The fewest held-out points whose correlations are compared.
@@ -36,7 +36,7 @@ FINE, FINE_IMAGE = 0.02, 0.2
 #: Larger correlations are not distinguished.
 TIGHT = 0.9998
 #: Distances that differ by less than this share of the largest one between data are equal but for rounding.
-ROUNDING = 1e-12
+DISTANCE_ROUNDING = 1e-12
 #: The widths of Gaussian kernels in median distances between data points.
 WIDTHS = (0.25, 0.5, 1.0)
 
@@ -75,9 +75,13 @@ def in_units_of_data(samples: Tensor, data: Tensor, independent: int, *, image: 
 
 
 def differences(columns: Columns, rng: Generator, *, spreads: bool = True) -> list[Difference]:
-    """The largest difference of every kind. Without `spreads`, as for units with two values, means tell all of them."""
-    found = [_mean(columns), *([_spread(columns)] if spreads else [])]
-    if columns.data.shape[1] > 1 and len(columns.data) >= FEW:
+    """The largest difference of every kind. Without `spreads`, as for units with two values, means tell all of them.
+
+    A single sample has neither a spread nor a correlation.
+    """
+    several = len(columns.samples) > 1
+    found = [_mean(columns), *([_spread(columns)] if spreads and several else [])]
+    if several and columns.data.shape[1] > 1 and len(columns.data) >= FEW:
         found.append(_correlation(columns))
     return [*found, *_by_distances(columns, rng)]
 
@@ -90,7 +94,8 @@ def smallest_visible(independent: int, held_out: int, p_value: float) -> float:
 def _mean(columns: Columns) -> Difference:
     x, y, n, _ = columns
     difference = x.mean(0) - y.mean(0)
-    error = _pooled(x.var(0), y.var(0), n, len(y))
+    var_x = x.var(0) if len(x) > 1 else torch.zeros_like(difference)
+    error = _pooled(var_x, y.var(0), n, len(y))
     at, p_value = _worst(difference.abs(), error, len(y))
     return Difference("mean", (at,), float(x.mean(0)[at]), 0.0, float(difference[at].abs()), p_value)
 
@@ -163,7 +168,7 @@ def _by_distances(columns: Columns, rng: Generator) -> list[Difference]:
     n = min(POINTS, independent, len(x), len(y))
     x, y = (points[torch.randperm(len(points), generator=rng, device=points.device)[:n]] for points in (x, y))
     distances = squared_distances(torch.cat([x, y]), torch.cat([x, y]))
-    rounding = ROUNDING * distances[n:, n:].max()  # of equal points, as categories and pixels often are
+    rounding = DISTANCE_ROUNDING * distances[n:, n:].max()  # of equal points, as categories and pixels often are
     distances.fill_diagonal_(math.inf)
     own = distances[n:, n:].amin(1)
     edge = own.sort().values[math.ceil((1 - APART) * n) - 1] + rounding
@@ -199,7 +204,7 @@ def _recognised(distances: Tensor, n: int, rng: Generator) -> Difference:
     both = torch.stack([near, kernel])
     true, random = _agreements(both, labels, FIRST, rng)
     # What is below the rounding of a sum is no spread: of one point of either set all labels are alike.
-    center, spread = random.mean(1), torch.maximum(random.std(1), ROUNDING * both.sum((1, 2)))
+    center, spread = random.mean(1), torch.maximum(random.std(1), SUM_ROUNDING * both.sum((1, 2)))
     excess = (true - center) / spread
     made, as_good = FIRST, _as_good(random, center, spread, excess)
     if as_good < ENOUGH:

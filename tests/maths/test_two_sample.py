@@ -53,6 +53,15 @@ def test_moments_that_differ_are_named(change, kind):
     assert (found.level, found.worst.kind, found.p_value < 1e-6) == ("mismatch", kind, True)
 
 
+@pytest.mark.parametrize(("shift", "level"), [(0.0, "match"), (50.0, "mismatch")])
+def test_a_single_sample_is_compared_by_its_place(shift, level):
+    """It has no spread; a number that is not finite would be no judgement."""
+    found = differences(in_units_of_data(normal(1, 2, 0) + shift, normal(500, 2, 1), 1, image=False), generator(0))
+    assert {each.kind for each in found}.isdisjoint({"spread", "correlation"})
+    assert all(math.isfinite(number) for each in found for number in (each.samples, each.size, each.p_value))
+    assert judgement_of(found, 1, 500).level == level
+
+
 def ring(n, seed, radius=1.0, noise=0.03):
     angle = 2 * math.pi * torch.rand(n, generator=generator(seed), dtype=torch.float64)
     return radius * torch.stack([angle.cos(), angle.sin()], 1) + noise * normal(n, 2, seed + 1)
