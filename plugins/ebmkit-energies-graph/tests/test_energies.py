@@ -29,6 +29,23 @@ def test_the_energy_of_a_set_has_no_order_and_no_direction(layers):
     assert float(energy.std()) > 0.01
 
 
+def test_message_passing_is_its_formula():
+    """Particle by particle, with messages of all others."""
+    module, x = built(MessagePassing(layers=2, width=4, bumps=3, reach=4.0, trap=0.7), (3, 2)), sets(3, 2)
+    widths = torch.tensor([4.0 / 50, 4.0 / math.sqrt(50), 4.0])
+    for particles, energy in zip(x, module(x), strict=True):
+
+        def bumps(i, j, at=particles):
+            return torch.exp(-(at[i] - at[j]).square().sum() / (2 * widths**2))
+
+        h = [torch.zeros(4)] * 3
+        for layer in module.layers:
+            said = [[layer.message(torch.cat([h[i], h[j], bumps(i, j)])) for j in range(3) if j != i] for i in range(3)]
+            h = [h[i] + layer.update(torch.cat([h[i], sum(said[i])])) for i in range(3)]
+        pairs = sum(module.pair(torch.cat([h[i] + h[j], bumps(i, j)])) for j in range(3) for i in range(j))
+        assert float(energy) == pytest.approx(float(pairs) + 0.35 * float(particles.square().sum()))
+
+
 def test_without_layers_it_is_a_sum_over_pairs():
     module, x = built(MessagePassing(layers=0, width=8), (6, 3)), sets()
     pairs = sum(module.interaction(x[:, [i, j]]) for i in range(6) for j in range(i))
