@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ebmkit.api import Ge, Metric, MetricTraits, Question, Space, component, torch
-from ebmkit_energies_graph.particles import as_particles, particle_count, squared_distances
+from ebmkit_energies_graph.particles import particle_count, sorted_distances
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,20 +57,13 @@ class PairDistances(Metric):
         assert test is not None  # a spec without data is refused
         assert train is not None
         x = view.samples(min(self.samples, len(test), len(train)))
-        held_out = _sorted_distances(_some(test, len(x), view))
+        held_out = sorted_distances(_some(test, len(x), view))
         return {
-            "pair_distances": float((_sorted_distances(x) - held_out).abs().mean()),
-            "pair_distances_floor": float((_sorted_distances(_some(train, len(x), view)) - held_out).abs().mean()),
+            "pair_distances": float((sorted_distances(x) - held_out).abs().mean()),
+            "pair_distances_floor": float((sorted_distances(_some(train, len(x), view)) - held_out).abs().mean()),
         }
 
 
 def _some(points: Tensor, n: int, view: View) -> Tensor:
     """n random points: files are often sorted."""
     return points[torch.randperm(len(points), generator=view.rng, device=view.device)[:n].to(points.device)]
-
-
-def _sorted_distances(x: Tensor) -> Tensor:
-    """The distances of all pairs of all states, on the host in float64."""
-    squared = squared_distances(as_particles(x.cpu().double()))
-    first, second = torch.triu_indices(squared.shape[1], squared.shape[1], 1, device="cpu")
-    return squared[:, first, second].sqrt().flatten().sort().values
