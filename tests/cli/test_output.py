@@ -20,6 +20,7 @@ OWN_MEANS = {
     "__init__",
     "doctor",
     "earlier",
+    "run",
     "schedule",
 }
 
