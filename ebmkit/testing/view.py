@@ -99,7 +99,7 @@ def _plan(metric: Metric, model: Section, sampler: Section, truth: Section) -> P
     return load_spec(
         {
             "ebmkit": 1,
-            "chains": {"count": 4, "burn_in": 0} if long else None,
+            "chains": {"count": 4, "burn_in": 0, "warmup": 0} if long else None,
             "data": {"use": "from_model", "model": truth, "size": 200, "test_size": 150},
             "model": model,
             "sampler": {"use": sampler["use"]} if long else sampler,
