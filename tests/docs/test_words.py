@@ -20,6 +20,7 @@ PAGES = (
     "docs/objectives-cost.md",
     "docs/objectives.md",
     "docs/plugins/engine.md",
+    "docs/plugins/trust.md",
     "docs/python.md",
     "docs/samplers-cost.md",
     "docs/samplers.md",
