@@ -25,7 +25,8 @@ VERBS = {
         "resume": "Continue an interrupted run, bit for bit.",
     },
     "Runs": {
-        "runs": "List runs: status, results, age.",
+        "runs": "List runs: filter, sort, and show any result or parameter as a column.",
+        "prune": "Remove runs, after listing them.",
         "sample": "Draw samples from a trained model, or from one that needs no training.",
         "evaluate": "Evaluate a run again, with its own metrics or others.",
         "report": "Write the report of a run again.",
