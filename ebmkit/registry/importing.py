@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ebmkit.contracts.component import mistakes_marked
 from ebmkit.errors.describe import describe_error, type_name
 from ebmkit.registry.at_hand import AtHand
+from ebmkit.registry.code_files import digest
 from ebmkit.registry.edited import discard_compiled, remember, was_edited
 from ebmkit.registry.hookspecs import API_VERSION
 from ebmkit.registry.plugin_output import output_on_stderr
@@ -93,17 +94,20 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
         raise Unusable(f"importing it replaced {replaced[0]}{several}, which all other components use")
     if plugin.is_packaged:
         remember(top, _package_digest(top))
+    if not (file := names.get("__file__")):
+        raise Unusable("its module has no file: a package needs an __init__.py")
     try:
-        return Imported(module_name(plugin), names, digest(names.get("__file__")))
+        return Imported(module_name(plugin), names, digest(Path(file)))
     except (OSError, TypeError, ValueError) as error:
         raise Unusable(f"its files cannot be read: {describe_error(error)}") from error
 
 
 def _package_digest(name: str) -> str:
     """The digest of an imported top-level package; empty if it has no file that can be read."""
+    file = getattr(sys.modules.get(name), "__file__", None)
     try:
-        return digest(getattr(sys.modules.get(name), "__file__", None))
-    except (Unusable, OSError, TypeError, ValueError):
+        return digest(Path(file)) if file else ""
+    except (OSError, TypeError, ValueError):
         return ""
 
 
@@ -211,30 +215,3 @@ def comes_from(module: ModuleType | None, folder: Path) -> bool:
     """Whether a module, if it was imported at all, came from a folder."""
     file = getattr(module, "__file__", None)
     return module is None or (file is not None and Path(file).resolve().is_relative_to(folder.resolve()))
-
-
-def digest(file: str | None) -> str:
-    """SHA-256 over the Python files of the module in `file`, for the run's lock."""
-    import hashlib
-
-    if not file:
-        raise Unusable("its module has no file: a package needs an __init__.py")
-    path = Path(file)
-    names = _python_files(str(path.parent)) if path.name == "__init__.py" else [(path.name,)]
-    digest = hashlib.sha256()
-    for parts in names:
-        content = path.parent.joinpath(*parts).read_bytes()
-        digest.update("/".join(parts).encode() + b"\0" + content + b"\0")
-    return digest.hexdigest()
-
-
-def _python_files(folder: str, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The Python files below a folder in order, each as the parts of its path; folders that are links are left out."""
-    found: list[tuple[str, ...]] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                found += _python_files(entry.path, (*above, entry.name))
-            elif entry.name.endswith(".py"):
-                found.append((*above, entry.name))
-    return found if above else sorted(found)

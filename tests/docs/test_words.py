@@ -17,6 +17,7 @@ PAGES = (
     "docs/boltzmann.md",
     "docs/commands.md",
     "docs/control-variate.md",
+    "docs/devices.md",
     "docs/objectives-cost.md",
     "docs/objectives.md",
     "docs/plugins/engine.md",

@@ -13,8 +13,8 @@ import pytest
 
 from ebmkit.registry import separate_process
 from ebmkit.registry.catalogue import Broken, Catalogue
-from ebmkit.registry.installed_set import MOST_FILES, installed_set
 from ebmkit.registry.listing import Listing
+from ebmkit.registry.listing_cache import MOST_FILES, installed_set
 from tests.cli.typed import ebmkit
 from tests.planted import GENERATOR
 

@@ -25,7 +25,7 @@ COMPONENTS = [
     EnergyAttention(heads=2, width=4),
     Independent(),
     Lattice(),
-    EnergyDiscrepancy(candidates=3),
+    EnergyDiscrepancy(),
     SpectralDescent(),
     ImportanceKL(),
     PairDistances(samples=100),

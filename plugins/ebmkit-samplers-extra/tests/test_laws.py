@@ -22,8 +22,9 @@ def test_law_of_the_model(trial):
     trial.run()
 
 
-@pytest.mark.parametrize("trial", trials([EllipticalSlice(), SGHMC(terms=2)], partners=[POSTERIOR]), ids=str)
+@pytest.mark.parametrize("trial", trials([EllipticalSlice(), SGHMC(terms=2)], partners=[POSTERIOR], most=1), ids=str)
 def test_law_of_what_needs_an_ability(trial):
+    """In one case, because the posterior fixes the shape of states."""
     trial.run()
 
 
