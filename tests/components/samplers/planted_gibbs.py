@@ -58,8 +58,8 @@ BUGS = [
         "numbers without their rest",
         "gibbs",
         COINS,
-        "torch.add(self._half, self._shared, alpha=2.0**-self._digits)",
-        "torch.add(self._half, self._shared, alpha=0.0)",
+        "self._shared.mul_(2.0**-self._digits)",
+        "self._shared.mul_(0.0)",
     ),
     Planted("signed bits that are not shifted", "gibbs", COINS, "0.5", "0.0"),
     Planted(
