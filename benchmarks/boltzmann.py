@@ -134,7 +134,7 @@ def ising(report: Report) -> None:
         module, rng = Ising(shape=(side, side), coupling=COUPLING, periodic=True).build((side, side)), Generator()
         x, peer = 2 * coins(chains, side, side) - 1, Numpy(chains, side)
         spins = chains * side**2
-        steps = max(4, int(6e6 / spins))
+        steps = max(20, int(6e6 / spins))
         works = {
             "ours": lambda module=module, x=x, rng=rng, steps=steps: run_chain(Gibbs(steps=steps), module, x, rng),
             "limit": lambda peer=peer, steps=steps: [peer.sweep() for _ in range(steps)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -36,14 +37,19 @@ class Uniform:
         self._own = self._words.view(torch.int16)[:count].view(like.shape)
         self._numbers = torch.empty(like.shape, dtype=like.dtype, device=device)
         self._shared = torch.empty(*like.shape[:-1], 1, dtype=like.dtype, device=device)
-        self._half = torch.full((), 0.5, dtype=like.dtype, device=device)  # added because `own` is signed
-        self._digits = 1 - round(log2(torch.finfo(like.dtype).eps))
+        self._digits = _digits(like.dtype)
 
     def draw(self, rng: Generator) -> Tensor:
         """New numbers, which the next call overwrites."""
         self._words.random_(-(2**63), None, generator=rng)
         # As many digits as are left: with more of them a sum could be rounded to 1.
         self._shared.random_(0, 2 ** (self._digits - OWN), generator=rng)
-        shared = torch.add(self._half, self._shared, alpha=2.0**-self._digits)
+        shared = self._shared.mul_(2.0**-self._digits).add_(0.5)  # one half because `own` is signed
         self._numbers.copy_(self._own)  # an addition of two types would take four times as long
         return torch.add(shared, self._numbers, alpha=2.0**-OWN, out=self._numbers)
+
+
+@cache
+def _digits(dtype: torch.dtype) -> int:
+    """Binary digits of a number below 1."""
+    return 1 - round(log2(torch.finfo(dtype).eps))

@@ -9,7 +9,7 @@ import torch
 from ebmkit.chains.chain import run_chain
 from ebmkit.chains.energy import frozen
 from ebmkit.components.models.ising import Ising
-from ebmkit.components.models.nets import ising
+from ebmkit.components.models.nets import ising, swept_lattice
 from ebmkit.components.models.nets.checkerboard import _places
 from ebmkit.components.samplers.gibbs import Gibbs
 from ebmkit.maths import enumeration
@@ -222,9 +222,10 @@ def test_half_lattices_have_the_field_and_the_energy_of_the_whole_one(shape, per
     module, (low, high) = swept(shape, periodic, values), enumeration.VALUES[values]
     x = spins(6, shape).flatten(1)
     x = x if values == "spin" else (x + 1) / 2
-    board, _ = module._board(x)
+    (board,), _ = module._boards(x)
     assert torch.equal(board.load(x), torch.zeros(6))
-    assert torch.equal(board.state(torch.zeros(6)), x)
+    board.store(found := torch.empty_like(x), torch.zeros(6))
+    assert torch.equal(found, x)
     odds = torch.zeros(6, *shape)
     for colour in (0, 1):
         found = board.fields[colour] + (high - low) ** 2 * 0.7 * board.around(colour)
@@ -276,9 +277,25 @@ def test_half_lattices_of_a_chain_follow_states_that_were_changed():
         torch.testing.assert_close(module.sweep(one, hot, generator(5))[1], module(one))
 
 
-def test_states_that_are_none_and_fields_that_are_no_numbers_are_not_hidden():
+@pytest.mark.parametrize("units", [16, 32])
+def test_half_lattices_of_a_few_chains_each_do_so_too(units, monkeypatch):
+    monkeypatch.setattr(swept_lattice, "UNITS", units)
+    test_half_lattices_of_a_chain_follow_states_that_were_changed()
+
+
+def test_each_chain_has_its_temperature_also_if_not_all_are_swept_together(monkeypatch):
+    monkeypatch.setattr(swept_lattice, "UNITS", 32)
+    x, cold = torch.ones(5, 16), 1e-6
+    temperature = torch.tensor([[cold], [1e9], [cold], [1e9], [cold]])
+    after, energy = swept((4, 4), True, "spin").sweep(x, temperature, generator(1))
+    assert (after == 1).all(1).tolist() == [True, False, True, False, True]
+    assert len(energy.unique()) == 1
+
+
+@pytest.mark.parametrize("wrong", [0.3, 3.0, -3.0, 0.0, math.nan])
+def test_states_that_are_none_and_fields_that_are_no_numbers_are_not_hidden(wrong):
     x = spins(3, (4, 4)).flatten(1)
-    x[1, 5] = 0.3
+    x[1, 5] = wrong
     after, energy = swept((4, 4), True, "spin").sweep(x, 1.0, generator(1))
     assert after.isnan().all(1).tolist() == energy.isnan().tolist() == [False, True, False]
     module = swept((4, 4), True, "spin")

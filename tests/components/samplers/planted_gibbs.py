@@ -53,13 +53,13 @@ BUGS = [
     Planted("a lattice that forgets its temperature", "gibbs", LATTICE, "odds.div_(temperature)", "pass"),
     Planted("states that are not read again", "gibbs", BOARD, "units._base is self._last[0]", "True"),
     Planted("changed states that are not read again", "gibbs", BOARD, "units._version == self._last[1]", "True"),
-    Planted("energies without the field", "gibbs", LATTICE, "board.inner(1, board.fields[1])", "0"),
+    Planted("energies without the field", "gibbs", LATTICE, "board.along_field(1)", "0"),
     Planted(
         "numbers without their rest",
         "gibbs",
         COINS,
-        "torch.add(self._half, self._shared, alpha=2.0**-self._digits)",
-        "torch.add(self._half, self._shared, alpha=0.0)",
+        "self._shared.mul_(2.0**-self._digits)",
+        "self._shared.mul_(0.0)",
     ),
     Planted("signed bits that are not shifted", "gibbs", COINS, "0.5", "0.0"),
     Planted(

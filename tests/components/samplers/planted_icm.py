@@ -40,7 +40,7 @@ BUGS = [
         "icm",
         FILE,
         "return [torch.arange(count, device=device)]",
-        "return model.blocks()",
+        "return energy.ask(Blocks).blocks()",
     ),
     Planted(
         "one order for all sweeps",

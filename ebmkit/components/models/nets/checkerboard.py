@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from sys import byteorder
 
 import torch
 from torch import Generator, Tensor
@@ -34,45 +35,60 @@ class Checkerboard:
         low, high = values
         self._span, self._low = high - low, field.new_full((), low)
         half = (batch, *shape[:-1], (shape[-1] + 1) // 2)
-        self._whole = field.new_zeros(batch, *shape, dtype=torch.int8)
         #: By colour: 1 for units of the higher value.
         self.halves = [field.new_zeros(half, dtype=torch.int8) for _ in COLOURS]
+        #: The whole lattice, rows filled up to an even length, as words of two units; and what a unit of a colour adds.
+        self._words, self._first = (torch.zeros_like(self.halves[0], dtype=torch.int16) for _ in COLOURS)
+        self._worth = [_worth(self._words, shape, colour) for colour in COLOURS]
+        self._whole = self._words.view(torch.int8)[..., : shape[-1]]
         self._near = torch.zeros_like(self.halves[0])
         self._sum, self._floats = field.new_zeros(half), field.new_zeros(half)
+        self._flat = self._floats.flatten(1)
         self._places = [place for colour in COLOURS for place in _places(self._whole, self.halves[colour], colour)]
         self._sums = [_sums(self._near, self.halves[1 - colour], colour, shape, periodic) for colour in COLOURS]
         self._gaps = [_gaps(self.halves[colour], colour, shape[-1]) for colour in COLOURS]
         self._uniform = Uniform(self._sum)
+        self._right = field.new_zeros(batch)
         self._last: tuple[Tensor, int] | None = None
         #: The field by colour, each `(*shape[:-1], ceil(shape[-1] / 2))`.
         self.fields = [field.new_zeros(half[1:]) for _ in COLOURS]
         for colour in COLOURS:
             for site, unit in _places(field.view(1, *shape), self.fields[colour].unsqueeze(0), colour):
                 unit.copy_(site)
+        self._flat_fields = [each.flatten() for each in self.fields]
 
     def load(self, units: Tensor) -> Tensor:
         """Take over states `(B, d)`; zero for each chain `(B,)`, or NaN if a unit has neither of the two values."""
         if self._last is not None and units._base is self._last[0] and units._version == self._last[1]:
-            return units.new_zeros(len(units))  # the half lattices are these states already
-        self._whole.copy_(((units - self._low) / self._span).view_as(self._whole))
+            return self._right  # the half lattices are these states already
+        scaled = (units - self._low).div_(self._span)
+        self._whole.copy_(scaled.view(self._whole.shape))
         for site, unit in self._places:
             unit.copy_(site)
-        wrong = (self._low + self._span * self._whole.flatten(1) != units).any(1)
-        return torch.where(wrong, torch.nan, units.new_zeros(len(units)))
+        off = (scaled - 1).mul_(scaled).abs_().amax(1)  # zero for 0 and 1 only
+        return torch.where(off == 0, self._right, torch.nan)
 
-    def state(self, zero: Tensor) -> Tensor:
-        """The present states `(B, d)`, with a number added to those of each chain `(B,)`."""
-        for site, unit in self._places:
-            site.copy_(unit)
-        units = self._whole.flatten(1).to(self._low.dtype)
+    def store(self, units: Tensor, zero: Tensor) -> None:
+        """Write the present states into `units (B, d)`, with a number added to those of each chain `(B,)`."""
+        self._first.copy_(self.halves[0])
+        self._words.copy_(self.halves[1]).mul_(self._worth[1]).addcmul_(self._first, self._worth[0])
+        units.copy_(self._whole.flatten(1))
         torch.add((self._low + zero).unsqueeze(1), units, alpha=self._span, out=units)
+
+    def recognize(self, units: Tensor) -> None:
+        """These states, of all chains, are those of the half lattices for as long as they are not changed."""
         self._last = units, units._version
-        return units
 
     def inner(self, colour: int, numbers: Tensor) -> Tensor:
         """The sum of the products of units of a colour with numbers, `(B,)`."""
         self._floats.copy_(self.halves[colour])
-        return self._floats.mul_(numbers).flatten(1).sum(1)
+        self._floats.mul_(numbers)
+        return self._flat.sum(1)
+
+    def along_field(self, colour: int) -> Tensor:
+        """The sum of the products of units of a colour with their fields, `(B,)`."""
+        self._floats.copy_(self.halves[colour])
+        return self._flat @ self._flat_fields[colour]
 
     def around(self, colour: int) -> Tensor:
         """The sum over the neighbours of every unit of a colour, which the next call overwrites."""
@@ -92,6 +108,14 @@ def _rows(shape: Sequence[int], colour: int) -> Iterator[tuple[tuple[slice, ...]
     """The rows of a lattice, by the parities of their coordinates: where they are, and their first site of a colour."""
     for start in product(*(range(min(2, length)) for length in shape[:-1])):
         yield (slice(None), *(slice(first, None, 2) for first in start)), (colour + sum(start)) % 2
+
+
+def _worth(words: Tensor, shape: tuple[int, ...], colour: int) -> Tensor:
+    """What a unit of a colour adds to a word of two units, `(*shape[:-1], 1)`: it is one of the two bytes."""
+    worth = words.new_zeros(1, *shape[:-1], 1)
+    for rows, place in _rows(shape, colour):
+        worth[rows] = 256**place if byteorder == "little" else 256 ** (1 - place)
+    return worth[0]
 
 
 def _places(whole: Tensor, half: Tensor, colour: int) -> list[Views]:
