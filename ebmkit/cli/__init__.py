@@ -32,6 +32,8 @@ VERBS = {
         "report": "Write the report of a run again.",
         "reproduce": "Repeat a run, and compare bit for bit.",
         "diff": "Compare two runs: specs, lockfiles, results.",
+        "bundle": "Write a run to one file, for others.",
+        "verify": "Check such a file, here or elsewhere.",
     },
     "Specs": {
         "new": "Write a new spec, plugin or component from a template.",

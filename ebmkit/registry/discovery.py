@@ -30,7 +30,7 @@ MOST_NAMESPACES = 100
 #: The verbs, which are no namespaces of packages: `ebmkit NAMESPACE ...` calls the commands of a plugin.
 VERBS = (
     *("run", "resume", "runs", "sample", "evaluate", "report", "reproduce", "diff", "new", "validate", "resolve"),
-    *("prune", "schedule", "schema", "list", "show", "plugins", "explain", "doctor", "completion"),
+    *("prune", "bundle", "verify", "schedule", "schema", "list", "show", "plugins", "explain", "doctor", "completion"),
 )
 
 NAME_RULE = "at most 64 lower-case letters, digits and underscores"

@@ -59,7 +59,7 @@ def plugin_entry(loaded: LoadedPlugin) -> dict[str, Any]:
 def data_files(plan: Plan) -> dict[str, str]:
     """The files that the data of a plan, including those of metrics, are read from, with their SHA-256."""
     found = (component for _, component in walk(plan.spec) if isinstance(component, Data))
-    return {str(as_written(each, file)): _sha256(file) for each in found for file in each.files()}
+    return {str(as_written(each, file)): sha256_of(file) for each in found for file in each.files()}
 
 
 def conditions_changed(folder: Path, plan: Plan) -> list[str]:
@@ -159,6 +159,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
     with storing(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
