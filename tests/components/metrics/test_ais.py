@@ -492,7 +492,7 @@ def test_most_intervals_cover_the_truth():
 
 @pytest.mark.long
 def test_95_percent_of_intervals_cover_the_truth():
-    """Of 20,000, between 94 and 96 %. At 94.84 %, the share of 40,000 others, false alarms have a probability of 1e-7."""
+    """Of 20,000, between 94 and 96 %. At 94.84 %, the share of 40,000 others, false alarms are one in 10 million."""
     share = covered(20_000) / 20_000
     print(f"{share:.2%}")
     assert 0.94 <= share <= 0.96
