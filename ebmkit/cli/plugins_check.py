@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     metavar="LAW=REASON",
     help="A law that is known to be broken, such as sampler/walk/keeps_the_target; fails if it holds. Repeatable.",
 )
+@click.option("--law", "laws", multiple=True, metavar="LAW", help="Try only this law. Repeatable.")
 @error_options
 @click.pass_context
-def check(context: click.Context, plugin: str, as_json: bool, expected: tuple[str, ...]) -> None:
+def check(context: click.Context, plugin: str, as_json: bool, expected: tuple[str, ...], laws: tuple[str, ...]) -> None:
     """Test each component of a plugin against the laws of its kind: a Python file, the folder of a package, which need
     not be installed, or the namespace of an installed plugin.
 
@@ -38,7 +39,7 @@ def check(context: click.Context, plugin: str, as_json: bool, expected: tuple[st
 
     found: list[Checked] = []
     with stdout_for_results():
-        checked = check_plugin(plugin, _reasons(expected))
+        checked = check_plugin(plugin, _reasons(expected), laws)
     while True:
         try:
             with stdout_for_results():  # components may print
@@ -46,7 +47,7 @@ def check(context: click.Context, plugin: str, as_json: bool, expected: tuple[st
         except StopIteration:
             break
         except ValueError as error:
-            raise click.UsageError(f"--expect-failure: {error}") from error
+            raise click.UsageError(str(error)) from error
         _show(each, found[-1] if found else None, as_json)
         found.append(each)
     if as_json:

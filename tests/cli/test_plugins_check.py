@@ -57,6 +57,16 @@ def test_installed_plugins_are_checked_by_their_namespace(install):
     assert {row["outcome"] for row in rows} == {"held"}
 
 
+def test_single_laws_can_be_tried(tmp_path):
+    (tmp_path / "mine.py").write_text(CONCAVE)
+    path, laws = str(tmp_path / "mine.py"), ("--law", "works_elementwise", "--law", "is_a_value")
+    rows = json.loads(ebmkit("plugins", "check", path, *laws, "--json").stdout)
+    assert [row["law"] for row in rows] == ["import_only_defines", "is_a_value", "works_elementwise"]
+    ebmkit("plugins", "check", path, *laws, "--law", "is_strictly_convex", status=3)
+    said = ebmkit("plugins", "check", path, "--law", "is_strictly_konvex", status=2).stderr
+    assert "did you mean 'is_strictly_convex'?" in said
+
+
 def test_what_an_import_changes_in_the_process_is_a_mistake(tmp_path):
     (tmp_path / "mine.py").write_text("import random\nrandom.seed(3)\n" + GENERATOR)
     said = ebmkit("plugins", "check", str(tmp_path / "mine.py"), status=3).stdout
