@@ -69,8 +69,9 @@ class AIS(Metric):
 
     ais_log_z_error is the standard error of ais_log_z by the delta method. If the weights are even, ais_log_z +- 2
     ais_log_z_error covers log Z in 95 % of all runs with 100 chains, and in 92 % with 10. If they are not, a few chains
-    have all the weight, log Z is too low and its error too small. This is a warning, as is a distance of the two estimates that their errors do not explain: use
-    more temperatures. Since ais_log_z is rather too low, ais_log_likelihood is rather too high.
+    have all the weight, log Z is too low and its error too small. This is a warning, as is a distance of the two
+    estimates that their errors do not explain: use more temperatures. Since ais_log_z is rather too low,
+    ais_log_likelihood is rather too high.
 
     If the energy of visible units is not tractable, because hidden units cannot be summed out, chains move both, from a
     base of independent units to E(x, h). Then the likelihood is one of its lower bounds, with the posterior energy of
