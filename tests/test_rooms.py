@@ -24,6 +24,7 @@ ORDER = (
     ("engine",),
     ("report",),
     ("suggest",),
+    ("store",),
     ("experiment",),
     ("energy_samples",),
     ("testing", "scaffold"),

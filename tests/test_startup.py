@@ -20,6 +20,8 @@ VERBS = [
     ["new", "spec", "--help"],
     ["new", "plugin", "--help"],
     ["plugins", "check", "--help"],
+    ["runs", "--json"],
+    ["prune", "--help"],
 ]
 
 PROGRAM = """

@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ VERBS = {
         "resume": "Continue an interrupted run, bit for bit.",
     },
     "Runs": {
-        "runs": "List runs: status, results, age.",
+        "runs": "List runs: filter, sort, and show any result or parameter as a column.",
+        "prune": "Remove runs, after listing them.",
         "sample": "Draw samples from a trained model, or from one that needs no training.",
         "evaluate": "Evaluate a run again, with its own metrics or others.",
         "report": "Write the report of a run again.",
@@ -49,6 +51,10 @@ VERBS = {
         "completion": "Print the completion script for your shell.",
     },
 }
+
+
+#: Seconds after which a thread that keeps the process alive is named.
+SECONDS_OF_THREADS = 5.0
 
 
 def _leave(number: int, frame: object) -> None:
@@ -78,6 +84,14 @@ class Verbs(click.Group):
 
             return plugin_commands(name)
         return None
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        from ebmkit.cli.complete import namespaces_with_commands
+
+        found = [(name, words) for name, words in namespaces_with_commands().items() if name.startswith(incomplete)]
+        return super().shell_complete(context, incomplete) + [CompletionItem(name, help=words) for name, words in found]
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]
@@ -162,13 +176,29 @@ def prepare_process() -> None:
         signal.signal(number, _leave)
 
 
+def _name_threads_that_stay() -> None:
+    """Python waits at exit for threads that a plugin left, perhaps forever."""
+    from ebmkit.errors.printable import printable
+
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    staying = [printable(thread.name) for thread in others if not thread.daemon]
+    if staying:
+        words = f"waiting for the thread '{staying[0]}', which a plugin or library started; Ctrl-C ends ebmkit\n"
+        reminder = threading.Timer(SECONDS_OF_THREADS, os.write, (2, words.encode()))
+        reminder.daemon = True
+        reminder.start()
+
+
 def main() -> None:
     """The entry point of the command."""
     prepare_process()
+    if "_EBMKIT_COMPLETE" in os.environ:
+        import_module("ebmkit.cli.complete")  # before click chooses a shell
     try:
         group(prog_name="ebmkit")
     except BrokenPipeError:  # `ebmkit list | head`
         sys.stderr.close()
         sys.exit(141)
     finally:
+        _name_threads_that_stay()
         gc.freeze()  # a last garbage collection at exit would take as long as checking a spec

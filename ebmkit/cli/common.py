@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
+from ebmkit.cli.complete import complete_setting, complete_spec
 from ebmkit.cli.output import echo, stdout_for_results
 
 if TYPE_CHECKING:
@@ -73,18 +74,9 @@ def change_options(function: F) -> F:
         "sets",
         multiple=True,
         metavar="PATH=VALUE",
+        shell_complete=complete_setting,
         help="Set a value, as in train.steps=100; append to a list with +=. Repeatable.",
     )(function)
-
-
-def complete_spec(context: click.Context, parameter: click.Parameter, typed: str) -> list[Any]:
-    """Packaged names, and files."""
-    from click.shell_completion import CompletionItem
-
-    from ebmkit.language import packaged
-
-    names = [CompletionItem(name) for name in packaged.names() if name.startswith(typed)]
-    return [CompletionItem(typed, type="file"), *names]  # in bash, "file" discards the items before it
 
 
 class KindType(click.Choice[str]):

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ebmkit.cli.common import error_options, load_plan, plugin_option, run_argument
+from ebmkit.cli.complete import complete_metric
 from ebmkit.cli.output import echo, echo_json
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
@@ -22,6 +23,7 @@ from ebmkit.errors.base import Mistakes
     "metrics",
     multiple=True,
     metavar="METRIC",
+    shell_complete=complete_metric,
     help="A name, or {use: name, ...}, instead of the run's own metrics. Repeatable.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="A seed other than the run's, for different samples.")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ebmkit.cli.common import change_options, complete_spec, error_options
+from ebmkit.cli.common import change_options, error_options
+from ebmkit.cli.complete import complete_spec
 from ebmkit.cli.new_plugin import component, plugin
 from ebmkit.cli.output import echo
 

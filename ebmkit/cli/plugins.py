@@ -93,12 +93,14 @@ def _row_of_file(loaded: LoadedPlugin) -> dict[str, Any]:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
+    from ebmkit.registry.process_state import changes_in_words
+
     for row in rows:
         count = row["components"]
         what = "" if count is None else f", {count} component{'s' * (count != 1)}"
         said = [row["reason"]] if row["reason"] else []
         if row["changed"]:
-            said.append(f"importing it changed {', '.join(row['changed'])}, which was undone")
+            said.append(changes_in_words(row["changed"]))
         if row["seconds"]:
             said.append(f"importing it takes {row['seconds']:.1f} s")
         # One line for each, so that a search for a distribution also finds the reason.

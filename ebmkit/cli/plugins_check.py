@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ebmkit.cli.common import error_options
+from ebmkit.cli.complete import complete_plugin
 from ebmkit.cli.output import echo, echo_json, heading, stdout_for_results
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.argument("plugin", metavar="PATH_OR_NAME")
+@click.argument("plugin", metavar="PATH_OR_NAME", shell_complete=complete_plugin)
 @click.option("--json", "as_json", is_flag=True, help="Print an array of objects; progress on stderr.")
 @click.option(
     "--expect-failure",

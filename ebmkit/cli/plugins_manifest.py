@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ebmkit.cli.common import error_options
+from ebmkit.cli.complete import complete_plugin
 from ebmkit.cli.output import echo
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("manifest")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_plugin)
 @click.option("--write", is_flag=True, help="Write the manifest next to the code.")
 @error_options
 def manifest(name: str, write: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ebmkit.cli.common import DEBUG, error_options
+from ebmkit.cli.complete import complete_plugin
 from ebmkit.cli.output import echo, echo_json, heading
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _SOURCES = {
 
 
 @click.command("why")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_plugin)
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 @error_options
 @click.pass_context
@@ -92,6 +93,8 @@ def _facts(listing: Listing, plugin: Installed, known: Any) -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any]) -> None:
+    from ebmkit.registry.process_state import changes_in_words
+
     heading(f"{facts['namespace']}  {facts['distribution']} {facts['version']}  {facts['status']}")
     rows = {
         "Reason": facts["reason"],
@@ -103,7 +106,7 @@ def _print(facts: dict[str, Any]) -> None:
         "Note": facts["note"],
         "Components": "\n".join(f"{each['kind']} {each['name']}" for each in facts["components"]),
         "Hooks": ", ".join(facts["hooks"]),
-        "Changed": f"{changed}, which was undone" if (changed := ", ".join(facts["changed"])) else "",
+        "Changed": changes_in_words(facts["changed"]).removeprefix("importing it changed "),
         "Import": f"{facts['seconds']:.2f} s" if facts["seconds"] else "",
     }
     for title, text in rows.items():

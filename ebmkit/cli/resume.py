@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,10 @@ from ebmkit.engine.folder.locked import plugin_changes_explained
 from ebmkit.engine.folder.run_summary import read_summary
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
+
+if TYPE_CHECKING:
+    from ebmkit.engine.limit import Limit
+    from ebmkit.language.plan import Plan
 
 
 @click.command("resume")
@@ -53,15 +58,38 @@ def command(
         return
     with plugin_changes_explained(run, plugins):
         plan = load_plan(str(run / "resolved.yaml"), (), (), plugins)
+    from ebmkit.engine.limit import Limit
+
+    continue_run(
+        plan,
+        run,
+        limit=Limit(max_steps, max_time),
+        allow_drift=allow_drift,
+        report=not no_report,
+        quiet=quiet,
+        as_json=as_json,
+    )
+
+
+def continue_run(
+    plan: Plan,
+    run: Path,
+    *,
+    limit: Limit,
+    allow_drift: bool = False,
+    report: bool = True,
+    quiet: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Continue a run with output to the terminal."""
     require_torch(plan)
 
     from ebmkit.cli.terminal import Watch
-    from ebmkit.engine.limit import Limit
     from ebmkit.engine.session import resume
     from ebmkit.report.drawing import draw_run, draw_samples
 
-    with Watch(quiet=quiet, as_json=as_json, report=not no_report) as watch:
-        limit, draw = Limit(max_steps, max_time), None if no_report else draw_run
+    with Watch(quiet=quiet, as_json=as_json, report=report) as watch:
+        draw = draw_run if report else None
         record = resume(
             plan, run, allow_drift=allow_drift, draw=draw, picture=draw_samples, progress=watch, limit=limit
         )

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ebmkit.cli.common import limit_options, load_plan, report_option, spec_options, watch_options
+from ebmkit.cli.earlier import took_finished
 from ebmkit.cli.one_process import refuse_several_processes
 from ebmkit.cli.output import echo
+from ebmkit.cli.resume import continue_run
 from ebmkit.engine.folder.locked import require_locked, require_plan_locked
 from ebmkit.engine.torch_needed import require_torch
 from ebmkit.errors.base import Mistakes
 from ebmkit.errors.source import Source
+from ebmkit.store.reuse import unfinished_run
 
 if TYPE_CHECKING:
     from ebmkit.engine.limit import Limit
@@ -34,6 +37,8 @@ runs_dir_option = click.option(
     metavar="LOCK",
     help="The lock.yaml of a run, or its folder: refuse other versions of ebmkit, torch and plugins.",
 )
+@click.option("--reuse", is_flag=True, help="Take a finished run of RUNS_DIR that computes the same, if there is one.")
+@click.option("--once", is_flag=True, help="The same, and continue such a run that is not finished.")
 @click.option(
     "--dry-run", is_flag=True, help="Build everything and try one step of each kind, without writing anything."
 )
@@ -48,6 +53,8 @@ def command(
     runs_dir: Path,
     device: str | None,
     locked: Path | None,
+    reuse: bool,
+    once: bool,
     dry_run: bool,
     max_steps: int | None,
     max_time: float | None,
@@ -67,20 +74,31 @@ def command(
     if locked:
         require_plan_locked(locked, plan)
     if dry_run:
-        require_torch(plan)
-
-        from ebmkit.engine.dry_run import dry_run as try_once
-
-        tried = try_once(plan)
-        if as_json:
-            click.echo(tried.as_json())
-        elif not quiet:
-            echo(tried.as_text())
+        _try(plan, quiet=quiet, as_json=as_json)
+        return
+    if (reuse or once) and took_finished(plan, runs_dir, quiet=quiet, as_json=as_json):
         return
     from ebmkit.engine.limit import Limit
 
-    limit = Limit(max_steps, max_time)
-    carry_out(plan, runs_dir, limit=limit, report=not no_report, quiet=quiet, as_json=as_json)
+    limit, report = Limit(max_steps, max_time), not no_report
+    unfinished = unfinished_run(plan, runs_dir) if once else None
+    if unfinished:
+        continue_run(plan, unfinished.folder, limit=limit, report=report, quiet=quiet, as_json=as_json)
+    else:
+        carry_out(plan, runs_dir, limit=limit, report=report, quiet=quiet, as_json=as_json)
+
+
+def _try(plan: Plan, *, quiet: bool, as_json: bool) -> None:
+    """Try one step of each kind, and print what was found."""
+    require_torch(plan)
+
+    from ebmkit.engine.dry_run import dry_run
+
+    tried = dry_run(plan)
+    if as_json:
+        click.echo(tried.as_json())
+    elif not quiet:
+        echo(tried.as_text())
 
 
 def carry_out(

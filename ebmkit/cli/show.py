@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ebmkit.cli.common import KindType, error_options, plugin_option
+from ebmkit.cli.complete import complete_component
 from ebmkit.cli.output import echo, echo_json, heading, stdout_for_results
 from ebmkit.contracts.kinds import KINDS
 
@@ -15,19 +16,9 @@ if TYPE_CHECKING:
     from ebmkit.registry.reference import Page
 
 
-def _complete_name(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    from ebmkit.registry.listing import Listing
-    from ebmkit.registry.loading import Plugins
-    from ebmkit.registry.registry import Registry
-
-    registry = Registry(Plugins())
-    registry.describe(Listing())  # a plugin that is broken has no names, and this is not the moment to say so
-    return [name for name in registry.names(context.params.get("kind", "")) if name.startswith(typed)]
-
-
 @click.command("show")
 @click.argument("kind", type=KindType(KINDS), metavar="KIND")
-@click.argument("name", required=False, shell_complete=_complete_name)
+@click.argument("name", required=False, shell_complete=complete_component)
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 @plugin_option
 @error_options

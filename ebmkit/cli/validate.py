@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ebmkit.cli.common import FORMAT, change_options, complete_spec, error_options, load_plan, plugin_option
+from ebmkit.cli.common import FORMAT, change_options, error_options, load_plan, plugin_option
+from ebmkit.cli.complete import complete_spec
 from ebmkit.cli.output import echo
 from ebmkit.errors.base import EbmkitError, Mistakes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -62,8 +63,9 @@ def rows(x: Tensor, found: Mixing) -> tuple[tuple[str, ...], dict[str, tuple[flo
     """The columns and rows of the table of draws `(chains, draws, *event)`, and the number of further coordinates."""
     event = tuple(x.shape[2:])
     some = x.flatten(2)[..., :MOST].double()
-    quantiles = torch.quantile(some.flatten(0, 1), some.new_tensor([0.05, 0.5, 0.95]), dim=0)
     flat = some.flatten(0, 1)
+    # torch.quantile takes at most 2^24 numbers.
+    quantiles = torch.as_tensor(np.quantile(flat.numpy(), [0.05, 0.5, 0.95], axis=0))
     figures = (found.coordinates.ess_bulk, found.coordinates.ess_tail, found.coordinates.rhat)
     columns = [flat.mean(0), flat.std(0), mcse_mean(some), *quantiles, *(of.flatten()[:MOST] for of in figures)]
     table = torch.stack([column.double().cpu() for column in columns], 1).tolist()

@@ -22,8 +22,15 @@ def find_device(plan: Plan) -> torch.device:
     """The device that the spec names, or an error that lists those of this machine."""
     wanted = plan.spec.device
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    precise = plan.spec.dtype == "float64"  # which mps does not have
     if wanted == "auto":
-        return torch.device("cuda" if cuda else "mps" if mps else "cpu")
+        return torch.device("cuda" if cuda else "mps" if mps and not precise else "cpu")
+    if wanted == "mps" and precise:
+        raise EnvironmentLacks(
+            "device 'mps' has no numbers of type float64",
+            plan.place(("device",)),
+            help="use dtype: float32, or device: cpu",
+        )
     device = torch.device(wanted)
     count = {"cuda": torch.cuda.device_count() if cuda else 0, "mps": int(mps), "cpu": 1}[device.type]
     if (device.index or 0) >= count:

@@ -20,7 +20,8 @@ from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.failure import SAMPLES
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.chain_checkpoints import CHAINS, TUNING
-from ebmkit.engine.folder.lockfile import data_files, drift
+from ebmkit.engine.folder.locked import data_files
+from ebmkit.engine.folder.lockfile import drift
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView

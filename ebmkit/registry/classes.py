@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -9,11 +11,18 @@ from ebmkit.registry.builtin import COMPONENTS
 from ebmkit.registry.spelling import did_you_mean
 
 
+def by_name(package: str) -> tuple[Callable[[str], type[Any]], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of the package of a kind: a file is imported when its class is first asked for."""
+    return partial(class_in, package), partial(class_names, package)
+
+
 def class_in(package: str, name: str) -> type[Any]:
-    """The class of this name among the components of one kind, for the `__getattr__` of their package.
+    """The class of this name among the components of one kind.
 
     Only its own file is imported, if it is named after the class, as nearly all are.
     """
+    if name.startswith("_"):  # asked for by the import system
+        raise AttributeError(name)
     folder = package.rpartition(".")[2]
     files = next(names.split() for place, names in COMPONENTS.values() if place == folder)
     if name[:1].isupper():

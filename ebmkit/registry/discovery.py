@@ -25,6 +25,14 @@ _GROUP = "ebmkit"
 #: Maximum number of characters of a name in messages.
 LONGEST = 100
 
+#: Maximum number of namespaces of one distribution.
+MOST_NAMESPACES = 100
+#: The verbs, which are no namespaces of packages: `ebmkit NAMESPACE ...` calls the commands of a plugin.
+VERBS = (
+    *("run", "resume", "runs", "sample", "evaluate", "report", "reproduce", "diff", "new", "validate", "resolve"),
+    *("prune", "schedule", "schema", "list", "show", "plugins", "explain", "doctor", "completion"),
+)
+
 NAME_RULE = "at most 64 lower-case letters, digits and underscores"
 
 
@@ -89,6 +97,8 @@ def _claims(distribution: Distribution) -> list[tuple[str, _Claim]]:
         return [_damaged(distribution, "its entry points are not text in UTF-8")]
     except Exception as error:
         return [_damaged(distribution, f"its entry points cannot be read: {describe_error(error)}")]
+    if len(entries) > MOST_NAMESPACES:
+        return [_damaged(distribution, f"it names {len(entries)} plugins, but at most {MOST_NAMESPACES} are expected")]
     names = [entry.name for entry in entries]
     return [(_shortened(entry.name), _claim(distribution, entry, names)) for entry in entries]
 
@@ -141,12 +151,12 @@ def _from_metadata(namespace: str, claims: list[_Claim]) -> Plugin:
         trouble = "EBMKIT_DISABLE_PLUGINS turns it off"
     elif len(names) > 1:
         trouble = f"several distributions claim this namespace: {', '.join(names)}; uninstall all but one"
-    elif claim.trouble:
-        trouble = claim.trouble
-    elif not NAME.match(namespace):
-        trouble = f"a namespace is made of {NAME_RULE}"
     else:
-        trouble = unmet_requirement(claim.version, claim.requires)
+        trouble = (
+            claim.trouble
+            or namespace_trouble(namespace, "a namespace is made of", has_commands=True)
+            or unmet_requirement(claim.version, claim.requires)
+        )
     return Plugin(
         namespace,
         ", ".join(names),
@@ -156,6 +166,18 @@ def _from_metadata(namespace: str, claims: list[_Claim]) -> Plugin:
         _disabled(namespace),
         requires=claim.requires,
     )
+
+
+def namespace_trouble(namespace: str, rule: str, *, has_commands: bool = False) -> str:
+    """Why a plugin cannot have this namespace; empty if it can. The words of the `rule` come before what it is made of.
+
+    Only installed plugins have commands.
+    """
+    if not NAME.match(namespace):
+        return f"{rule} {NAME_RULE}"
+    if namespace == "ebmkit" or (has_commands and namespace in VERBS):
+        return f"the namespace '{namespace}' is taken by ebmkit itself; choose another one"
+    return ""
 
 
 def _disabled(namespace: str) -> bool:
@@ -190,18 +212,18 @@ def file_plugin(name: str) -> Plugin:
     path = Path(name)
     if path.suffix != ".py" or not path.is_file():
         raise PluginMissing(f"there is no Python file '{name}'")
-    trouble = "" if NAME.match(path.stem) else f"name the file with {NAME_RULE}"
+    trouble = namespace_trouble(path.stem, "name the file with")
     return Plugin(path.stem, name, "unpackaged", path, trouble)
 
 
 def module_plugin(module: ModuleType, namespace: str = "") -> Plugin:
     """A module that Python passed; its namespace is the last part of its name, as for a file."""
     namespace = namespace or module.__name__.rpartition(".")[2]
-    trouble = "" if NAME.match(namespace) else f"name the module with {NAME_RULE}"
+    trouble = namespace_trouble(namespace, "name the module with")
     return Plugin(namespace, f"module {module.__name__}", "unpackaged", module, trouble)
 
 
 def plugin_at_hand(objects: AtHand, namespace: str) -> Plugin:
     """Objects that Python passed."""
-    trouble = "" if NAME.match(namespace) else f"a namespace is made of {NAME_RULE}"
+    trouble = namespace_trouble(namespace, "a namespace is made of")
     return Plugin(namespace, "passed from Python", "unpackaged", objects, trouble)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ebmkit.contracts.component import mistakes_marked
 from ebmkit.errors.describe import describe_error, type_name
 from ebmkit.registry.at_hand import AtHand
+from ebmkit.registry.code_files import digest
+from ebmkit.registry.edited import discard_compiled, remember, was_edited
 from ebmkit.registry.hookspecs import API_VERSION
 from ebmkit.registry.plugin_output import output_on_stderr
 from ebmkit.registry.process_state import process_state_kept
@@ -71,6 +73,10 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     """Import a plugin. Any exception that it raises becomes Unusable; `changed` is as in `contained`."""
     if isinstance(plugin.target, AtHand):
         return Imported(module_name(plugin), plugin.target.names(), plugin.target.sha256)
+    top = module_name(plugin).partition(".")[0]
+    if plugin.is_packaged and was_edited(top, _package_digest(top)):
+        discard_compiled([name for name in sys.modules if name.partition(".")[0] == top])
+        forget(plugin, ())
     try:
         with _named_if_slow(plugin), contained(changed), mistakes_marked():
             module = _module(plugin)
@@ -86,10 +92,23 @@ def import_plugin(plugin: Plugin, changed: list[str]) -> Imported:
     if replaced := replaced_by(str(names.get("__file__"))):
         several = f" and {len(replaced) - 1} more functions" if len(replaced) > 1 else ""
         raise Unusable(f"importing it replaced {replaced[0]}{several}, which all other components use")
+    if plugin.is_packaged:
+        remember(top, _package_digest(top))
+    if not (file := names.get("__file__")):
+        raise Unusable("its module has no file: a package needs an __init__.py")
     try:
-        return Imported(module_name(plugin), names, digest(names.get("__file__")))
+        return Imported(module_name(plugin), names, digest(Path(file)))
     except (OSError, TypeError, ValueError) as error:
         raise Unusable(f"its files cannot be read: {describe_error(error)}") from error
+
+
+def _package_digest(name: str) -> str:
+    """The digest of an imported top-level package; empty if it has no file that can be read."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    try:
+        return digest(Path(file)) if file else ""
+    except (OSError, TypeError, ValueError):
+        return ""
 
 
 @contextmanager
@@ -173,42 +192,26 @@ def _import_file(plugin: Plugin, target: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and type hints look their module up by name
+    with _nothing_compiled():
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        return importlib.import_module(plugin.module) if plugin.module else module
+
+
+@contextmanager
+def _nothing_compiled() -> Iterator[None]:
+    """Compiled code is not written: a file that is edited within a second would be taken for the one before."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        sys.modules.pop(name, None)
-        raise
-    return importlib.import_module(plugin.module) if plugin.module else module
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def comes_from(module: ModuleType | None, folder: Path) -> bool:
     """Whether a module, if it was imported at all, came from a folder."""
     file = getattr(module, "__file__", None)
     return module is None or (file is not None and Path(file).resolve().is_relative_to(folder.resolve()))
-
-
-def digest(file: str | None) -> str:
-    """SHA-256 over the Python files of the module in `file`, for the run's lock."""
-    import hashlib
-
-    if not file:
-        raise Unusable("its module has no file: a package needs an __init__.py")
-    path = Path(file)
-    names = _python_files(str(path.parent)) if path.name == "__init__.py" else [(path.name,)]
-    digest = hashlib.sha256()
-    for parts in names:
-        content = path.parent.joinpath(*parts).read_bytes()
-        digest.update("/".join(parts).encode() + b"\0" + content + b"\0")
-    return digest.hexdigest()
-
-
-def _python_files(folder: str, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The Python files below a folder in order, each as the parts of its path; folders that are links are left out."""
-    found: list[tuple[str, ...]] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                found += _python_files(entry.path, (*above, entry.name))
-            elif entry.name.endswith(".py"):
-                found.append((*above, entry.name))
-    return found if above else sorted(found)

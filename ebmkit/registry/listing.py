@@ -1,7 +1,7 @@
 """The installed plugins and what they offer, without running their code in this process.
 
 A plugin is described by its manifest, if it has one that fits the installed code; otherwise by another process, which
-imports it once. Both are kept (`installed_set.py`) until the code or any installed distribution changes.
+imports it once. Both are kept (`listing_cache.py`) until the code or any installed distribution changes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from ebmkit.registry.catalogue import Broken, Catalogue, Malformed, read_catalogue
 from ebmkit.registry.code_files import code_digest, code_file
 from ebmkit.registry.hookspecs import API_VERSION
-from ebmkit.registry.installed_set import keep, kept_file, read_kept
+from ebmkit.registry.listing_cache import keep, kept_file, read_kept
 
 
 @dataclass(frozen=True)

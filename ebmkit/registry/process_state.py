@@ -18,18 +18,16 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ebmkit.registry.torch_functions import forget_replacements, functions_of_torch, is_foreign
+from ebmkit.registry.library_state import generators, logging_settings, numpy_settings, torch_names, torch_settings
+from ebmkit.registry.restoring import Restore, all_of, attributes, methods, names, objects, plain
 
-#: Puts back what was recorded; the result says whether it had changed.
-Restore = Callable[[], bool]
-
-_ABSENT = object()
+_STAYS = " (which cannot be undone)"
 
 
 @contextmanager
 def process_state_kept(changed: list[str]) -> Iterator[None]:
     """Restore the state of the process afterwards; `changed` receives the names of what had been changed."""
-    restore_functions = _names(vars(builtins))
+    restore_functions = names(vars(builtins))
     recorded = {name: record() for name, record in _STATE.items()}
     try:
         yield
@@ -41,72 +39,28 @@ def process_state_kept(changed: list[str]) -> Iterator[None]:
                 if restore():
                     changed.append(name)
             except Exception:  # the others are restored all the same
-                changed.append(f"{name} (which could not be restored)")
+                changed.append(name + _STAYS)
 
 
-# How a setting is recorded ------------------------------------------------------------------------------------------
-
-
-def _value(read: Callable[[], Any], write: Callable[[Any], Any]) -> Restore:
-    """A setting that is plain data."""
-    before = read()
-
-    def restore() -> bool:
-        changed: bool = read() != before
-        if changed:
-            write(before)
-        return changed
-
-    return restore
-
-
-def _objects(read: Callable[[], Sequence[Any]], write: Callable[[list[Any]], Any]) -> Restore:
-    """Objects such as functions, compared by identity: to compare them otherwise may run code of the plugin."""
-    before = list(read())
-
-    def restore() -> bool:
-        now = read()
-        changed = len(now) != len(before) or any(one is not other for one, other in zip(now, before, strict=True))
-        if changed:
-            write(before)
-        return changed
-
-    return restore
-
-
-def _attributes(owner: Any, names: Sequence[str]) -> Restore:
-    """Attributes of a module."""
-
-    def write(before: list[Any]) -> None:
-        for name, value in zip(names, before, strict=True):
-            setattr(owner, name, value)
-
-    return _objects(lambda: [getattr(owner, name, None) for name in names], write)
-
-
-def _names(live: dict[str, Any]) -> Restore:
-    """The meaning of names. An import adds some, but it must not replace or remove any."""
-    before = dict(live)
-
-    def restore() -> bool:
-        replaced = {name: value for name, value in before.items() if live.get(name, _ABSENT) is not value}
-        live.update(replaced)
-        return replaced != {}  # without the name of a function, which may be what was replaced
-
-    return restore
-
-
-def _all(parts: list[Restore]) -> Restore:
-    return lambda: sum(restore() for restore in parts) > 0  # all of them, also after the first that had changed
-
-
-# What is recorded ---------------------------------------------------------------------------------------------------
+def changes_in_words(changed: Sequence[str]) -> str:
+    """What messages say of these changes."""
+    if not changed:
+        return ""
+    stays = any(name.endswith(_STAYS) for name in changed)
+    return f"importing it changed {', '.join(changed)}" + ("" if stays else ", which was undone")
 
 
 def _code() -> Restore:
-    """Modules, and the functions of JSON and of ebmkit, which could be replaced under their own names."""
+    """Modules, and the functions and classes of JSON and of ebmkit, which could be replaced under their own names."""
     loaded = [module for name, module in list(sys.modules.items()) if name.split(".")[0] in ("ebmkit", "json")]
-    return _all([_names(sys.modules), *(_names(vars(module)) for module in loaded)])
+    defined = {value for each in loaded for value in vars(each).values() if _is_own_class(value)}
+    return all_of(
+        [names(sys.modules), *(names(vars(module)) for module in loaded), *(methods(each) for each in defined)]
+    )
+
+
+def _is_own_class(value: Any) -> bool:
+    return issubclass(type(value), type) and str(vars(value).get("__module__")).startswith(("ebmkit.", "json."))
 
 
 def _environment() -> Restore:
@@ -115,14 +69,28 @@ def _environment() -> Restore:
             del os.environ[name]
         os.environ.update(before)
 
-    return _value(lambda: dict(os.environ), write)
+    return plain(lambda: dict(os.environ), write)
 
 
 def _folder() -> Restore:
     try:
-        return _value(os.getcwd, os.chdir)
+        return plain(os.getcwd, os.chdir)
     except OSError:  # the current folder was deleted
         return lambda: False
+
+
+def _tracing() -> Restore:
+    def write(before: list[Any]) -> None:
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
+
+    return objects(lambda: [sys.gettrace(), sys.getprofile()], write)
+
+
+def _mask() -> int:
+    mask = os.umask(0o077)  # it can only be read by setting it
+    os.umask(mask)
+    return mask
 
 
 def _search_path() -> Restore:
@@ -135,7 +103,7 @@ def _search_path() -> Restore:
 
     path, finders = sys.path, sys.meta_path
     items_of_path, items_of_finders = list(path), list(finders)
-    return _objects(items, write)
+    return objects(items, write)
 
 
 def _signals() -> Restore:
@@ -148,13 +116,25 @@ def _signals() -> Restore:
             if handler is not None and signal.getsignal(number) is not handler:  # None: not set by Python
                 signal.signal(number, handler)
 
-    return _objects(lambda: [signal.getsignal(number) for number in numbers], write)
+    return objects(lambda: [signal.getsignal(number) for number in numbers], write)
+
+
+def _threads() -> Restore:
+    """Threads that Python waits for at exit. They cannot be ended."""
+    before = set(threading.enumerate())
+
+    def restore() -> bool:
+        if any(not thread.daemon for thread in threading.enumerate() if thread not in before):
+            raise RuntimeError("a thread is running")
+        return False
+
+    return restore
 
 
 def _locale() -> Restore:
     import locale
 
-    return _value(partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL))
+    return plain(partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL))
 
 
 def _filters() -> Restore:
@@ -174,110 +154,26 @@ def _filters() -> Restore:
     return restore
 
 
-def _logging() -> Restore:
-    def read() -> list[Any]:
-        logging: Any = sys.modules.get("logging")
-        if logging is None:
-            return [0, 30]  # as it will be when it is imported
-        return [logging.root.manager.disable, logging.root.level, *logging.root.handlers]
-
-    def write(before: list[Any]) -> None:
-        import logging
-
-        logging.disable(before[0])
-        logging.root.setLevel(before[1])
-        logging.root.handlers[:] = before[2:]
-
-    return _objects(read, write)
-
-
-def _random() -> Restore:
-    """The global generators, where something may have seeded them; those that are imported later are not seeded."""
-    parts = []
-    python, numpy = sys.modules.get("random"), sys.modules.get("numpy.random")
-    if python:
-        parts.append(_value(python.getstate, python.setstate))
-    if numpy:
-        state = numpy.get_state()
-
-        def position() -> tuple[Any, ...]:
-            name, key, *rest = numpy.get_state()
-            return name, key.tobytes(), *rest
-
-        parts.append(_value(position, lambda before: numpy.set_state(state)))
-    return _all(parts)
-
-
-def _torch() -> Restore:
-    """Precision, device, determinism and gradients; if torch was imported before, also threads and generator."""
-    imported = "torch" in sys.modules
-
-    def read() -> list[Any]:
-        torch: Any = sys.modules.get("torch")
-        if torch is None:
-            return ["float32", "cpu", False, True]  # as it will be when it is imported
-        numbers = [torch.get_num_threads(), torch.default_generator.get_state().tolist()]
-        return [
-            str(torch.get_default_dtype()).removeprefix("torch."),
-            str(torch.get_default_device()),
-            torch.are_deterministic_algorithms_enabled(),
-            torch.is_grad_enabled(),
-            *(numbers if imported else ()),
-        ]
-
-    def write(before: list[Any]) -> None:
-        for change, old, new in zip(_torch_setters(), before, read(), strict=False):
-            if old != new:  # to set determinism imports a compiler, which takes longer than everything else here
-                change(old)
-
-    return _value(read, write)
-
-
-def _torch_names() -> Restore:
-    """The functions of torch, if it was imported before: otherwise `import_plugin` notices what was replaced."""
-    before = functions_of_torch()
-
-    def restore() -> bool:
-        changed = forget_replacements()
-        for names, name, function in before:
-            if names.get(name) is not function and is_foreign(names.get(name)):
-                names[name] = function
-                changed = True
-        return changed
-
-    return restore
-
-
-def _torch_setters() -> list[Callable[[Any], Any]]:
-    """In the order in which `_torch` reads the settings."""
-    import torch
-
-    return [
-        lambda name: torch.set_default_dtype(getattr(torch, name)),
-        lambda name: torch.set_default_device(None if name == "cpu" else name),
-        torch.use_deterministic_algorithms,
-        torch.set_grad_enabled,
-        torch.set_num_threads,
-        lambda state: torch.default_generator.set_state(torch.tensor(state, dtype=torch.uint8, device="cpu")),
-    ]
-
-
 #: By the words that name it in messages.
 _STATE: dict[str, Callable[[], Restore]] = {
-    "modules or functions of ebmkit": _code,
-    "functions of torch": _torch_names,
-    "settings of torch": _torch,  # before the environment, since torch writes variables of its own
+    "modules, functions or classes of ebmkit": _code,
+    "functions of torch": torch_names,
+    "settings of torch": torch_settings,  # before the environment, since torch writes variables of its own
+    "settings of numpy": numpy_settings,
     "environment variables": _environment,
     "the working directory": _folder,
     "the search path of modules": _search_path,
-    "the hooks of the interpreter": lambda: _attributes(
+    "the hooks of the interpreter": lambda: attributes(
         sys, ("excepthook", "displayhook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
     ),
-    "the recursion limit": lambda: _value(sys.getrecursionlimit, sys.setrecursionlimit),
-    "the garbage collector": lambda: _value(gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+    "the tracing of Python": _tracing,
+    "the recursion limit": lambda: plain(sys.getrecursionlimit, sys.setrecursionlimit),
+    "the mask of new files": lambda: plain(_mask, os.umask),
+    "the garbage collector": lambda: plain(gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     "signal handlers": _signals,
+    "threads": _threads,
     "the locale": _locale,
     "the filters of warnings": _filters,
-    "the configuration of logging": _logging,
-    "global random generators": _random,
+    "the configuration of logging": logging_settings,
+    "global random generators": generators,
 }

@@ -21,7 +21,7 @@ import json, sys
 given = json.loads(sys.stdin.buffer.readline())
 sys.path[:] = given["path"]
 import ebmkit.api, ebmkit.registry.parameter_check  # before the first plugin, whose time is measured
-from ebmkit.registry.describing import serve
+from ebmkit.registry.import_server import serve
 serve(given["namespaces"], given["seconds"])
 """
 

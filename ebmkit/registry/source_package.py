@@ -6,10 +6,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ebmkit.contracts.component import NAME
 from ebmkit.errors.describe import describe_error
 from ebmkit.errors.schema import PluginMissing
-from ebmkit.registry.discovery import NAME_RULE, Plugin, file_plugin, unmet_requirement
+from ebmkit.registry.discovery import Plugin, file_plugin, namespace_trouble, unmet_requirement
 
 #: The version of code that has none.
 UNPACKAGED = "unpackaged"
@@ -23,7 +22,7 @@ def path_plugins(name: str) -> list[Plugin]:
     if (path / "pyproject.toml").is_file():
         return _of_project(path)
     if (path / "__init__.py").is_file():
-        trouble = "" if NAME.match(path.resolve().name) else f"name the folder with {NAME_RULE}"
+        trouble = namespace_trouble(path.resolve().name, "name the folder with")
         module = path.resolve().name
         return [Plugin(module, name, UNPACKAGED, path, trouble, module=module)]
     raise PluginMissing(f"the folder '{name}' has neither a pyproject.toml nor an __init__.py, so it is no plugin")
@@ -61,12 +60,10 @@ def _of_entry(folder: Path, project: dict[str, Any], namespace: str, value: str)
     name, version = str(project.get("name", folder)), str(project.get("version", UNPACKAGED))
     module = value.partition(":")[0].strip()
     requires = project.get("dependencies", [])
-    trouble = ""
-    if not NAME.match(namespace):
-        trouble = f"a namespace is made of {NAME_RULE}"
-    elif source_file(folder, module) is None:
+    trouble = namespace_trouble(namespace, "a namespace is made of", has_commands=True)
+    if not trouble and source_file(folder, module) is None:
         trouble = f"its entry point names the module '{module}', which is neither in '{folder}/src' nor in '{folder}'"
-    else:
+    if not trouble:
         known = "0" if version == UNPACKAGED else version
         trouble = unmet_requirement(known, [str(each) for each in requires] if isinstance(requires, list) else [])
     return Plugin(namespace, name, version, folder, trouble, module=module)

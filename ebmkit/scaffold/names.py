@@ -10,6 +10,7 @@ from pathlib import Path
 from ebmkit.contracts.component import NAME
 from ebmkit.contracts.kinds import KINDS
 from ebmkit.contracts.version import __version__
+from ebmkit.registry.discovery import VERBS
 from ebmkit.registry.spelling import a, did_you_mean
 
 _RULE = "lower-case letters, digits and underscores, at most 64, the first a letter"
@@ -53,6 +54,8 @@ def plugin_names(typed: str, kind: str, component: str | None = None) -> Names:
     """From `ebmkit-alpha` or `alpha`. Raises a ValueError with a sentence that says what a name is made of."""
     namespace = typed.removeprefix("ebmkit-").removeprefix("ebmkit_").replace("-", "_")
     _check("plugin", typed, namespace)
+    if namespace in VERBS:
+        raise ValueError(f"{typed!r} cannot be the name of a plugin: 'ebmkit {namespace}' is a verb")
     name = component or namespace
     _check("component", name, name)
     return Names(f"ebmkit-{namespace.replace('_', '-')}", f"ebmkit_{namespace}", namespace, name, checked_kind(kind))

@@ -47,13 +47,16 @@ class Pace:
 def paced(sampler: Sampler, target: Target) -> Pace:
     """The sampler with the smallest steps of which sixteen cross the target, and four times as many of them.
 
-    Where the size is no parameter, or steps cost many evaluations, it is used as it is.
+    Where the size is no parameter, or steps cost many evaluations, it is used as it is. So are samplers that neither
+    follow a gradient nor report an acceptance, such as independent draws: what they call a scale may belong to the
+    target.
     """
     traits = sampler.traits()
     if target.module_is_discrete or traits.from_noise or traits.schedule is not None or traits.evaluations > BUDGET:
         return Pace(sampler, FEWEST, None)
     steps = max(FEWEST, min(STEPS, STEPS // traits.evaluations))
-    size = None if traits.fixed_scale else _size_of(sampler)
+    steps_vary = bool(traits.needs & {"gradient", "score"}) or "acceptance" in traits.traces
+    size = _size_of(sampler) if steps_vary and not traits.fixed_scale else None
     if size is None:
         return Pace(sampler, steps, None)
     best, farthest = sampler, 0.0

@@ -99,6 +99,13 @@ def model_for(component: Sampler | Objective, event: Event, partners: Sequence[M
     raise Inapplicable(f"{reasons}; pass one as partners=[...]")
 
 
+def trainable_models(objective: Objective, event: Event, partners: Sequence[Model] = ()) -> Iterator[Model]:
+    """Small families that an objective can work with."""
+    machines = [machine(event, values) for values in ("binary", "spin")]
+    small = [*partners, gaussian(event), *machines, categorical_machine(event), RBM(hidden=2, values="spin")]
+    yield from (model for model in small if (model.event() or event) == event and _fits(objective, model, event))
+
+
 def _candidates(
     component: Sampler | Objective, event: Event, partners: Sequence[Model], failed: list[str]
 ) -> Iterator[Model]:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from ebmkit.contracts.component import Component
 from ebmkit.errors.describe import describe_error
 from ebmkit.registry.loading import LoadedPlugin, Plugins
+from ebmkit.registry.process_state import changes_in_words
 from ebmkit.registry.registry import Registry
 from ebmkit.registry.spelling import did_you_mean
 from ebmkit.testing.example import instance
@@ -61,9 +62,9 @@ def check_plugin(path_or_name: str, expected: Mapping[str, str] | None = None) -
     registry, expected = Registry(plugins), dict(expected or {})
     _check_names(expected, loaded)
     for each in loaded:
-        namespace, changed = each.plugin.namespace, ", ".join(each.changed)
-        words = f"importing it changed {changed}, which was undone" if changed else ""
-        yield Checked(f"plugin {namespace}", ONLY_DEFINES, "broken" if changed else "held", words)
+        namespace = each.plugin.namespace
+        outcome: Outcome = "broken" if each.changed else "held"
+        yield Checked(f"plugin {namespace}", ONLY_DEFINES, outcome, changes_in_words(each.changed))
         for cls in each.components:
             yield from _check_component(cls, namespace, registry, expected)
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from ebmkit.chains.energy import frozen
-from ebmkit.contracts.kinds import Event, Model, Sampler
+from ebmkit.contracts.kinds import Event, Model, Objective, Sampler
 from ebmkit.testing.law import Inapplicable
 from ebmkit.testing.oracles import enumerated, features, generator, values_of
-from ebmkit.testing.partner import build, gaussian, model_for
+from ebmkit.testing.partner import build, gaussian, model_for, trainable_models
 
 #: The mean of the Gaussian that samplers are tested with (see `partner.gaussian`).
 CENTRE = 0.5
@@ -71,6 +71,19 @@ class Target:
 
 #: The temperature at which samplers are tested that can run inside parallel tempering.
 HOT = 3.0
+
+
+def known_target_for(objective: Objective, event: Event, partners: tuple[Model, ...]) -> Target:
+    """A target for an objective: the first model that it can train and that has exact draws."""
+    for model in trainable_models(objective, event, partners):
+        try:
+            target = Target(model, build(model, event), event)
+            target.draws(1, 0)
+        except Inapplicable:
+            continue
+        if any(parameter.requires_grad for parameter in target.module.parameters()):
+            return target
+    raise Inapplicable("no known model with exact draws has what it needs")
 
 
 def target_for(sampler: Sampler, event: Event, partners: tuple[Model, ...], temperature: float = 1.0) -> Target:

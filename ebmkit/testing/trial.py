@@ -21,6 +21,7 @@ from ebmkit.testing.example import instance
 from ebmkit.testing.law import ExpectedFailure, Inapplicable, Law
 from ebmkit.testing.laws import laws_of, own_laws_of
 from ebmkit.testing.report import Report
+from ebmkit.testing.untouched import same_settings
 
 #: Laws that a component is known to break, by name, with the reason; or a function of the component that gives them.
 ExpectedFailures: TypeAlias = Mapping[str, str] | Callable[[Component], Mapping[str, str]]
@@ -82,7 +83,7 @@ class Trial:
             if tried - len(reasons) == self.most:
                 break
             try:
-                with torch.random.fork_rng(devices=[]):
+                with torch.random.fork_rng(devices=[]), same_settings():
                     remark = self.law(self.component, case)
                 remarks += [f"{remark}{case}"] if remark else []
             except (Inapplicable, EnvironmentLacks) as reason:  # a GPU, or an optional package

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +28,29 @@ def no_global_randomness(*, torch_too: bool = True) -> Iterator[None]:
 def _numpy_state() -> tuple[bytes, int]:
     _, keys, position, *_ = np.random.get_state(legacy=True)
     return np.asarray(keys).tobytes(), int(position)
+
+
+@contextmanager
+def same_settings() -> Iterator[None]:
+    """Check that torch's settings for the whole process are as before afterwards, and restore them."""
+    before = {name: read() for name, (read, _) in _SETTINGS.items()}
+    try:
+        yield
+        for name, value in before.items():
+            after = _SETTINGS[name][0]()
+            require(after == value, f"it changed {name} of the process from {value} to {after}")
+    finally:
+        for name, (read, write) in _SETTINGS.items():
+            if read() != before[name]:
+                write(before[name])
+
+
+#: How torch's settings are read and written.
+_SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "torch's default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "torch's number of threads": (torch.get_num_threads, torch.set_num_threads),
+    "whether torch records gradients": (torch.is_grad_enabled, torch.set_grad_enabled),
+}
 
 
 @contextmanager

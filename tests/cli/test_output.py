@@ -10,7 +10,19 @@ import ebmkit.cli
 from tests.cli.typed import ebmkit as typed
 
 #: Files that print by other means, because their text is escaped already or is ebmkit's own.
-OWN_MEANS = {"output", "terminal", "tables", "common", "completion", "explain", "__init__", "doctor", "run", "schedule"}
+OWN_MEANS = {
+    "output",
+    "terminal",
+    "tables",
+    "common",
+    "completion",
+    "explain",
+    "__init__",
+    "doctor",
+    "earlier",
+    "run",
+    "schedule",
+}
 
 LOUD = '''
 from ebmkit.api import Bregman, component

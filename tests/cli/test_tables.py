@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from ebmkit.cli import group, tables
+from ebmkit.cli import grid, group, tables
 
 LONG = "an-experiment-with-a-name-that-says-all-about-it"
 RESULTS = {"sliced_wasserstein": 0.123456, "mmd": 0.0123, "log_likelihood": -1234.5, "fourth": 1.0}
@@ -57,6 +57,7 @@ def on_terminal(monkeypatch):
 
     def shown(width, *words):
         screen = io.StringIO()
+        monkeypatch.setattr(grid, "on_terminal", lambda: True)
         monkeypatch.setattr(tables, "Console", lambda: Console(file=screen, force_terminal=True, width=width))
         assert CliRunner().invoke(group, words).exit_code == 0
         return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in screen.getvalue().splitlines()]

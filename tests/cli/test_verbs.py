@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ebmkit.cli import VERBS, group
+from ebmkit.cli import VERBS
 from ebmkit.language.text import MAX_BYTES
 from tests.cli.typed import ebmkit
 from tests.language.specs import SMALL
@@ -235,23 +235,6 @@ def test_explain():
 def test_doctor_finds_this_installation_sound():
     rows = json.loads(ebmkit("doctor", "--json").stdout)
     assert {row["subject"]: row["verdict"] for row in rows}["torch"] == "ok"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell):
-    assert "_EBMKIT_COMPLETE" in ebmkit("completion", shell).output
-
-
-def test_completion_offers_verbs_kinds_names_and_specs():
-    from click.shell_completion import ShellComplete
-
-    def offered(arguments, typed):
-        return [item.value for item in ShellComplete(group, {}, "ebmkit", "_X").get_completions(arguments, typed)]
-
-    assert offered([], "val") == ["validate"]
-    assert "sampler" in offered(["show"], "s")
-    assert offered(["show", "sampler"], "lang") == ["langevin"]
-    assert "quickstart" in offered(["run"], "qui")
 
 
 def test_why_follows_a_reference_to_what_is_shared(tmp_path):

@@ -18,9 +18,10 @@ COMMANDS = [line for _, shell, text in PARTS if shell for line in text.splitline
 SHORT = " --set train.steps=2 --set samples=20 --unset expect"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def environment(tmp_path_factory):
-    """A new environment that sees the packages of this one: nothing is downloaded."""
+    """A new environment, in which the page installs its plugins, that sees the packages of this one: nothing is
+    downloaded."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     site = Path(

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from ebmkit.engine.build import build
+from ebmkit.engine.process import find_device
 from ebmkit.engine.working import unsound
 from ebmkit.errors.running import ComponentFailed, EnvironmentLacks, OutOfMemory
 from tests.drawn import run
@@ -53,6 +54,19 @@ def test_an_absent_device_is_named_at_its_line(small, plan_of, device):
         build(plan_of(small))
     assert device in caught.value.place.source.line(caught.value.place.line)
     assert "cpu" in caught.value.label
+
+
+def test_a_spec_in_float64_does_not_run_on_mps(small, plan_of, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    small["device"] = "auto"
+    assert find_device(plan_of(small)).type == "mps"
+    small["dtype"] = "float64"
+    assert find_device(plan_of(small)).type == "cpu"
+    small["device"] = "mps"
+    with pytest.raises(EnvironmentLacks, match="no numbers of type float64") as caught:
+        find_device(plan_of(small))
+    assert "mps" in caught.value.place.source.line(caught.value.place.line)
 
 
 def test_small_networks_take_one_thread_unless_told_otherwise(small, plan_of):

@@ -22,7 +22,7 @@ from tests.faults.remains import different, remains
 from tests.faults.test_long_chains import CHAINS, TRAINED, flip, sampler_plan
 
 #: What names the number of samples, or its hash.
-NAMING = {"spec.yaml", "resolved.yaml", "run.json"}
+NAMING = {"spec.yaml", "resolved.yaml", "resolved.json", "run.json"}
 
 
 class InterruptsSampling(Silent):

@@ -45,6 +45,7 @@ def test_the_folder_holds_everything(finished):
         "samples/traces.safetensors",
         "spec.yaml",
         "resolved.yaml",
+        "resolved.json",
         "lock.yaml",
         "run.json",
         "log.txt",

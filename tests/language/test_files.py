@@ -6,7 +6,7 @@ import pytest
 
 import ebmkit
 from ebmkit.contracts.files import LocatedPath
-from ebmkit.engine.folder.lockfile import data_files
+from ebmkit.engine.folder.locked import data_files
 from ebmkit.errors import Mistakes
 
 SPEC = """ebmkit: 1

@@ -13,8 +13,8 @@ import pytest
 
 from ebmkit.registry import separate_process
 from ebmkit.registry.catalogue import Broken, Catalogue
-from ebmkit.registry.installed_set import MOST_FILES, installed_set
 from ebmkit.registry.listing import Listing
+from ebmkit.registry.listing_cache import MOST_FILES, installed_set
 from tests.cli.typed import ebmkit
 from tests.planted import GENERATOR
 
@@ -24,9 +24,14 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    _forget_plugins()  # another test may have imported the same code from elsewhere
     yield tmp_path / "cache" / "ebmkit" / "plugins"
+    _forget_plugins()
+
+
+def _forget_plugins() -> None:
     for name in [name for name in sys.modules if name.startswith("planted_")]:
-        del sys.modules[name]  # another test may install the same code elsewhere
+        del sys.modules[name]
 
 
 @pytest.fixture

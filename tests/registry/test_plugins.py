@@ -198,7 +198,7 @@ def test_the_example_package_is_installed_and_trains(itakura, tmp_path):
     assert "psi(u) = -log(u + eps)" in ebmkit("show", "bregman", "itakura.itakura_saito")
     spec = str(ROOT / "plugins/ebmkit-itakura/specs/itakura.yaml")
     small = ["--set", "train.steps=60", "--set", "sampler.steps=20", "--set", "data.test_size=500"]
-    small += ["--set", "samples=500", "--set", "evaluate.0.samples=500"]
+    small += ["--set", "samples=500", "--set", "evaluate.0.samples=500", "--unset", "expect"]
     result = json.loads(ebmkit("run", spec, *small, "--json"))
     lock = (tmp_path / result["folder"] / "lock.yaml").read_text()
     assert "ebmkit-itakura" in lock

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import numpy.random
 import pytest
 import torch
 
-from ebmkit.registry.process_state import process_state_kept
+from ebmkit.api import Bregman
+from ebmkit.registry.process_state import changes_in_words, process_state_kept
 
 
 def state():
@@ -35,6 +37,10 @@ def state():
         torch.default_generator.get_state().tolist(),
         json.dumps,
         builtins.print,
+        Bregman.s0,
+        numpy.geterr(),
+        sys.getprofile(),
+        torch.get_float32_matmul_precision(),
         sys.modules["json"],
     ]
 
@@ -49,7 +55,10 @@ CHANGES = {
     "the configuration of logging": lambda: logging.root.addHandler(logging.NullHandler()),
     "the filters of warnings": lambda: warnings.simplefilter("error"),
     "settings of torch": lambda: torch.set_default_dtype(torch.float64),
-    "modules or functions of ebmkit": lambda: setattr(json, "dumps", None),
+    "modules, functions or classes of ebmkit": lambda: setattr(Bregman, "s0", None),
+    "settings of numpy": lambda: numpy.seterr(all="raise"),
+    "the mask of new files": lambda: os.umask(0),
+    "the tracing of Python": lambda: sys.setprofile(lambda *event: None),
     "functions of Python": lambda: setattr(builtins, "print", None),
     "global random generators": lambda: numpy.random.seed(3),
 }
@@ -105,3 +114,37 @@ def test_an_import_that_only_defines_changes_nothing():
         warnings.filterwarnings("ignore", message="of a library")
     del sys.modules["defined_by_a_test"]
     assert changed == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: torch.set_float32_matmul_precision("medium"),
+        lambda: torch.autograd.set_detect_anomaly(True),
+        lambda: torch.set_num_threads(torch.get_num_threads() + 1),
+        lambda: torch.set_default_device("meta"),
+        lambda: torch.set_grad_enabled(False),
+    ],
+)
+def test_settings_of_torch(change):
+    before, changed = state(), []
+    with process_state_kept(changed):
+        change()
+    assert changed == ["settings of torch"]
+    assert state() == before
+    assert torch.is_grad_enabled()
+    assert not torch.is_anomaly_enabled()
+
+
+def test_a_thread_for_which_python_waits_is_named_but_cannot_be_ended():
+    end, changed = threading.Event(), []
+    with process_state_kept(changed):
+        threading.Thread(target=end.wait, daemon=True).start()
+    assert changed == []
+    with process_state_kept(changed):
+        threading.Thread(target=end.wait).start()
+    end.set()
+    assert changed == ["threads (which cannot be undone)"]
+    assert changes_in_words(changed) == "importing it changed threads (which cannot be undone)"
+    assert changes_in_words(["the locale"]) == "importing it changed the locale, which was undone"
+    assert changes_in_words([]) == ""

@@ -34,10 +34,10 @@ def test_what_the_kind_does_not_declare_needs_an_annotation(install):
 
 
 def test_the_hash_of_a_package_covers_all_its_files_and_their_names(tmp_path):
-    from ebmkit.registry.importing import digest
+    from ebmkit.registry.code_files import digest
 
-    module = str(tmp_path / "__init__.py")
-    (tmp_path / "__init__.py").write_text("")
+    module = tmp_path / "__init__.py"
+    module.write_text("")
     (tmp_path / "inner.py").write_text("x = 1\n")
     first = digest(module)
     (tmp_path / "inner.py").write_text("x = 2\n")

@@ -132,6 +132,7 @@ def test_nothing_is_overwritten(tmp_path):
         ("class", "data", "is no word of Python"),
         ("../alpha", "data", "cannot be the name of a plugin"),
         ("ebmkit", "data", "cannot be the name of a plugin"),
+        ("ebmkit-report", "data", "cannot be the name of a plugin: 'ebmkit report' is a verb"),
         ("alpha", "samplr", "there is no kind 'samplr'; did you mean 'sampler'?"),
         ("alpha", "thing", "the kinds are "),
     ],

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ebmkit.contracts.files import as_written
+from ebmkit.contracts.kinds import Data
+from ebmkit.contracts.walk import walk
 from ebmkit.errors.base import EbmkitError, Mistakes
 from ebmkit.errors.running import Drifted, StorageFailed
 from ebmkit.language.diff import differences
@@ -50,6 +54,24 @@ def plugin_entry(loaded: LoadedPlugin) -> dict[str, Any]:
         "version": loaded.plugin.version,
         "sha256": loaded.sha256,
     }
+
+
+def data_files(plan: Plan) -> dict[str, str]:
+    """The files that the data of a plan, including those of metrics, are read from, with their SHA-256."""
+    found = (component for _, component in walk(plan.spec) if isinstance(component, Data))
+    return {str(as_written(each, file)): _sha256(file) for each in found for file in each.files()}
+
+
+def conditions_changed(folder: Path, plan: Plan) -> list[str]:
+    """What differs between a run and what a new run of the plan would depend on, in words. Without torch: device and
+    threads, which decide the last bits only, are not compared."""
+    then = read_lock(folder)
+    now = {
+        "packages": packages(),
+        "plugins": {loaded.plugin.namespace: plugin_entry(loaded) for loaded in plan.plugins},
+        "data": data_files(plan),
+    }
+    return [str(each) for each in differences({key: then.get(key) for key in now}, now)]
 
 
 def require_locked(path: Path, files: Sequence[str]) -> None:
@@ -135,3 +157,8 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _sha256(path: Path) -> str:
+    with storing(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

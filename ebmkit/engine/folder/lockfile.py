@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,18 +9,14 @@ from typing import Any
 
 import torch
 
-from ebmkit.contracts.files import as_written
-from ebmkit.contracts.kinds import Data
-from ebmkit.contracts.walk import walk
 from ebmkit.engine.folder.commit import commit_of
-from ebmkit.engine.folder.locked import packages, plugin_entry, read_lock
+from ebmkit.engine.folder.locked import data_files, packages, plugin_entry, read_lock
 from ebmkit.engine.parts import Parts
 from ebmkit.errors.running import Drifted
 from ebmkit.language.diff import differences
 from ebmkit.language.plan import Plan
 from ebmkit.language.unpackaged import UNPACKAGED, unpackaged
 from ebmkit.language.yaml_writer import yaml_text
-from ebmkit.storage.atomic import storing
 
 #: What the results depend on, to the last bit. A run is only continued if these are the same.
 BINDING = ("experiment", "packages", "plugins", "device", "cpu", "threads", "data")
@@ -50,12 +45,6 @@ def to_yaml(content: dict[str, Any]) -> str:
     return yaml_text(content, {})
 
 
-def data_files(plan: Plan) -> dict[str, str]:
-    """The files that the data of a plan, including those of metrics, are read from, with their SHA-256."""
-    found = (component for _, component in walk(plan.spec) if isinstance(component, Data))
-    return {str(as_written(each, file)): _sha256(file) for each in found for file in each.files()}
-
-
 def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> list[str]:
     """The differences between `lock.yaml` in `folder` and the lock `now`, in words."""
     then = read_lock(folder)
@@ -65,11 +54,6 @@ def drift(folder: Path, now: dict[str, Any], keys: Sequence[str] = BINDING) -> l
 
 def _device(device: torch.device) -> str:
     return f"{device} {torch.cuda.get_device_name(device)}" if device.type == "cuda" else str(device)
-
-
-def _sha256(path: Path) -> str:
-    with storing(path), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def drifted(folder: Path, differing: list[str]) -> Drifted:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
 from ebmkit.engine.failure import Failure, Measured
+from ebmkit.engine.folder.parameters import write_parameters
 from ebmkit.engine.folder.run_format import FORMAT
 from ebmkit.engine.folder.run_summary import SessionRecord, read_summary
 from ebmkit.engine.telling.chain_words import chain_words
@@ -79,6 +80,7 @@ class Record:
         record = cls(folder, plan)
         write_text(folder / "spec.yaml", plan.tree.place.source.text)
         write_text(folder / "resolved.yaml", resolved_yaml(plan))
+        write_parameters(folder, plan.resolved)
         write_text(folder / "lock.yaml", lock)
         for name, file in plan.enclosed.files.items():
             write_bytes(folder / name, file.read_bytes())

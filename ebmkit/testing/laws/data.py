@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import torch
@@ -10,9 +11,12 @@ from ebmkit.contracts.kinds import Data, Dataset
 from ebmkit.contracts.kinds.data import Split
 from ebmkit.testing.case import Case
 from ebmkit.testing.law import Inapplicable, Law, require
-from ebmkit.testing.oracles import generator
+from ebmkit.testing.oracles import BELIEVED, DRAWS, features, generator, integrate, require_means
 from ebmkit.testing.partner import default_dtype
 from ebmkit.testing.untouched import no_global_randomness, require_same_bits
+
+#: A normal variable is larger with a probability of 1e-6.
+SIGMAS = 4.8
 
 SPLITS: tuple[Split, Split] = ("train", "test")
 
@@ -87,10 +91,52 @@ def is_deterministic(data: Data, case: Case) -> None:
 
 
 def keeps_its_splits_apart(data: Data, case: Case) -> None:
-    """The two splits are not the same points."""
+    """The two splits are not the same points, and the test split has no more training points than chance explains: as
+    many as training points have twins among themselves, at a false-alarm rate of 1e-6."""
     train, test = (_load(data, split).x for split in SPLITS)
     n = min(len(train), len(test))
     require(not torch.equal(train[:n], test[:n]), f"their first {n} points are equal")
+    known: dict[bytes, int] = {}
+    for row in _rows(train):
+        known[row] = known.get(row, 0) + 1
+    twins = sum(count for count in known.values() if count > 1) / len(train)
+    found = sum(row in known for row in _rows(test)) / len(test)
+    # Twins come in pairs, so that their number varies by more than a binomial.
+    error = math.sqrt(2 * max(twins * (1 - twins), 1 / n) / n)
+    require(
+        found <= twins + SIGMAS * error,
+        f"{found:.1%} of the test points are also training points, but only {twins:.1%} of these have a twin",
+    )
+
+
+def _rows(x: torch.Tensor) -> list[bytes]:
+    return [row.tobytes() for row in x.detach().cpu().contiguous().flatten(1).numpy()]
+
+
+def knows_its_density(data: Data, case: Case) -> None:
+    """If the density is known, log_prob has one number for each point, integrates to one, and the points have its means
+    of waves and its entropy at a false-alarm rate of 1e-6; in one and two dimensions."""
+    if not data.traits().known:
+        raise Inapplicable("its density is not known")
+    if data.traits().bounded:
+        raise Inapplicable("its density has edges, which no grid resolves")
+    sized = any(field.name == "size" for field in dataclasses.fields(data))  # type: ignore[arg-type]
+    many: Data = dataclasses.replace(data, size=DRAWS) if sized else data  # type: ignore[type-var]
+    x = _load(many, "train").x.double()
+    found = data.log_prob(x)
+    require(tuple(found.shape) == (len(x),), f"log_prob of {len(x)} points has shape {tuple(found.shape)}")
+    require(bool(found.isfinite().all()), f"log_prob of a point is {float(found.min())}")
+    on_grid: list[torch.Tensor] = []  # of the grid that was used last: some densities take seconds on it
+
+    def log_density(points: torch.Tensor) -> torch.Tensor:
+        on_grid[:] = [data.log_prob(points)]
+        return on_grid[0]
+
+    exact = integrate(log_density, data.event())
+    require(abs(exact.log_z) <= BELIEVED, f"its density integrates to {math.exp(exact.log_z):.9g}")
+    require_means(features(x), exact.mean(features(exact.x)), "the mean of a wave over points")
+    entropy = -exact.mean(on_grid[0].where(exact.weights > 0, torch.zeros_like(on_grid[0])))
+    require_means(-found, entropy, "the entropy of points")
 
 
 LAWS: tuple[Law, ...] = (
@@ -100,4 +146,5 @@ LAWS: tuple[Law, ...] = (
     makes_float32_by_default,
     is_deterministic,
     keeps_its_splits_apart,
+    knows_its_density,
 )

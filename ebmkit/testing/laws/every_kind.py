@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import typing
 
 from ebmkit.contracts.component import Component
@@ -30,4 +31,16 @@ def has_readable_annotations(component: Component, case: Case) -> None:
     require(not missing, f"{', '.join(sorted(missing))} has no annotation")
 
 
-LAWS: tuple[Law, ...] = (is_a_value, has_readable_annotations)
+def declares_its_parameters(component: Component, case: Case) -> None:
+    """Every annotated value of a base class is a parameter too, which `@component` or `@dataclass` makes it."""
+    fields = {field.name for field in dataclasses.fields(component)}  # type: ignore[arg-type]
+    for base in type(component).__mro__:
+        if not issubclass(base, Component) or base.__module__.startswith("ebmkit.contracts."):
+            continue
+        for name, hint in inspect.get_annotations(base).items():
+            fixed = "ClassVar" in str(hint) or name not in vars(base)
+            words = f"'{name}' of {base.__qualname__} is annotated, but is no parameter: decorate {base.__qualname__}"
+            require(fixed or name in fields, f"{words} as a component too, or annotate it as ClassVar")
+
+
+LAWS: tuple[Law, ...] = (is_a_value, has_readable_annotations, declares_its_parameters)

@@ -78,6 +78,22 @@ def leaves_the_batch_alone(init: Init, case: Case) -> None:
         starts.draw(batch, generator(2)).add_(1)
 
 
+def keeps_its_own_states(init: Init, case: Case) -> None:
+    """What a chain does to its start in place does not affect the next draw, and starts are not drawn once for all
+    chains: if a draw depends on the generator, its rows differ."""
+    one, two, batch = _starts(init, case), _starts(init, case), _batch(init, case)
+    drawn = one.draw(batch, generator(2))
+    expected = two.draw(batch, generator(2))
+    drawn.add_(1)
+    for starts in (one, two):
+        starts.keep(_ended(expected))
+    again = one.draw(batch, generator(3)), two.draw(batch, generator(3))
+    require_same_bits(*again, "draws after a chain changed its start in place, and after one that did not,")
+    other = _starts(init, case).draw(batch, generator(4))
+    same_rows = len(batch) > 1 and bool((other == other[:1]).all())
+    require(torch.equal(expected, other) or not same_rows, "all chains have the same start, which depends on the seed")
+
+
 def remembers_in_its_buffers_alone(init: Init, case: Case) -> None:
     """Starts that load the saved state of others produce the same draws, to the last bit."""
     one, two, batch = _starts(init, case), _starts(init, case, seed=1), _batch(init, case, full=True)
@@ -124,6 +140,7 @@ LAWS: tuple[Law, ...] = (
     is_deterministic,
     uses_no_global_randomness,
     leaves_the_batch_alone,
+    keeps_its_own_states,
     remembers_in_its_buffers_alone,
     holds_as_many_chains_as_it_says,
     runs_on_the_device,

@@ -33,7 +33,7 @@ def _measured(metric: Metric, view: RunView) -> dict[str, float]:
 
 def measures_what_it_names(metric: Metric, case: Case) -> None:
     """`measure` returns a finite float for each name in `results`, and for no other."""
-    for plan in small_plans(metric, case.event):
+    for plan in small_plans(metric, case):
         found, named = _measured(metric, small_run(metric, plan)), _small(metric).results_in(plan.question)
         require(tuple(found) == named, f"it measures {', '.join(found)}, but names {', '.join(named)}")
         for name, value in found.items():
@@ -42,7 +42,7 @@ def measures_what_it_names(metric: Metric, case: Case) -> None:
 
 def is_deterministic(metric: Metric, case: Case) -> None:
     """The same run and generator give the same numbers, without using global randomness."""
-    for plan in small_plans(metric, case.event):
+    for plan in small_plans(metric, case):
         with no_global_randomness():
             one = _measured(metric, small_run(metric, plan))
         two = _measured(metric, small_run(metric, plan))
@@ -51,7 +51,7 @@ def is_deterministic(metric: Metric, case: Case) -> None:
 
 def leaves_the_run_alone(metric: Metric, case: Case) -> None:
     """Measuring changes no weight, buffer, mode or data point, and not the samples shared with other metrics."""
-    for plan in small_plans(metric, case.event):
+    for plan in small_plans(metric, case):
         view = small_run(metric, plan)
         parts = view.parts
         assert parts.train is not None
@@ -63,7 +63,7 @@ def leaves_the_run_alone(metric: Metric, case: Case) -> None:
 
 def runs_on_the_device(metric: Metric, case: Case) -> None:
     """On another device the numbers equal those on the CPU; host synchronisation is allowed."""
-    for plan in small_plans(metric, case.event):
+    for plan in small_plans(metric, case):
         on_cpu = _measured(metric, small_run(metric, plan))
         with pretended_device() as gpu:
             view = small_run(metric, plan, gpu)

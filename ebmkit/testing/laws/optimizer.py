@@ -47,6 +47,20 @@ def descends(optimizer: Optimizer, case: Case) -> None:
     require(after < before, f"the loss went from {before:.6g} to {after:.6g}")  # false for nan too
 
 
+def moves_every_parameter(optimizer: Optimizer, case: Case) -> None:
+    """Three steps change every parameter that has a gradient. One without any is left alone and stops nothing."""
+    parameters = _parameters()
+    frozen = nn.Parameter(torch.ones(2, dtype=torch.float32))
+    before = [parameter.detach().clone() for parameter in parameters]
+    _steps(optimizer.build([parameters[0], frozen, parameters[1]]), parameters, 3)
+    for parameter, value in zip(parameters, before, strict=True):
+        shape = tuple(value.shape)
+        require(
+            not torch.equal(parameter.detach(), value), f"a parameter of shape {shape} with a gradient did not move"
+        )
+    require(bool((frozen.detach() == 1).all()), "a parameter without a gradient moved")
+
+
 def is_deterministic(optimizer: Optimizer, case: Case) -> None:
     """The same gradients give the same steps to the last bit, without using global randomness."""
     runs = []
@@ -107,6 +121,7 @@ def runs_on_the_device(optimizer: Optimizer, case: Case) -> None:
 
 LAWS: tuple[Law, ...] = (
     descends,
+    moves_every_parameter,
     is_deterministic,
     is_saved_as_tensors_and_numbers,
     counts_its_state,

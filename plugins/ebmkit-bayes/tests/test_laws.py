@@ -8,6 +8,7 @@ from ebmkit_bayes import (
     EightSchoolsCentred,
     Estimates,
     LogisticRegression,
+    ReferenceError,
 )
 
 from ebmkit.testing import trials
@@ -21,6 +22,7 @@ COMPONENTS = [
     Dirichlet(concentration=(0.5, 3.0)),
     Estimates(),
     Diverged(),
+    ReferenceError(),
 ]
 
 

@@ -9,6 +9,7 @@ from ebmkit.testing.case import cases_of
 from tests.testing.laws import (
     planted_bregman,
     planted_data,
+    planted_from_mistakes,
     planted_inits,
     planted_metrics,
     planted_models,
@@ -22,6 +23,7 @@ from tests.testing.planted_devices import Item
 FILES = (
     planted_bregman,
     planted_data,
+    planted_from_mistakes,
     planted_inits,
     planted_metrics,
     planted_models,

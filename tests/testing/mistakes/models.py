@@ -1,6 +1,5 @@
 """Models, objectives and noise with one mistake each."""
 
-import itertools
 import math
 
 import torch
@@ -57,8 +56,9 @@ class CountsWrong(Model):
         return Well(event)
 
 
+@component("denoising")
 class Denoising(Objective):
-    """Denoising score matching; a planted objective overrides one place of it."""
+    """Right: denoising score matching; a planted objective overrides one place of it."""
 
     needs = frozenset({"energy", "gradient"})
     spaces = frozenset({"real"})
@@ -199,8 +199,6 @@ class CentresTheData(Noise):
         return Normal(data)
 
 
-CALLS = itertools.count()
-
 TABLE = [
     planted_model("wrong_gradient_by_hand", energy_and_grad=wrong_by_hand),
     planted_model("no_buffer", __init__=unregistered),
@@ -232,4 +230,11 @@ TABLE = [
     planted_noise("of_the_batch", log_prob=of_the_batch),
     planted_noise("no_buffers", __init__=no_buffers),
     CentresTheData(),
+]
+
+RIGHT = [
+    planted_model("well"),
+    planted_model("well_with_log_z", ("energy", "gradient", "log_z"), log_z=exact_normaliser),
+    Denoising(),
+    planted_noise("normal"),
 ]

@@ -1,10 +1,10 @@
-"""Components of the other kinds with one mistake each."""
+"""Data, starts of chains, schedules, metrics and optimizers with one mistake each."""
 
 import itertools
 
 import torch
 
-from ebmkit.api import Data, Dataset, Init, Metric, Optimizer, Schedule, Tracker, component
+from ebmkit.api import Data, Dataset, Init, Metric, Optimizer, Schedule, component
 from ebmkit.contracts.modules.starts import Starts
 
 CALLS = itertools.count()
@@ -13,7 +13,10 @@ CALLS = itertools.count()
 # Data -----------------------------------------------------------------------------------------------------------------
 
 
+@component("cloud")
 class Cloud(Data):
+    """Right; a planted one overrides one place of it."""
+
     size: int = 200
 
     def event(self):
@@ -95,7 +98,10 @@ def remembering(self, like, rng):
 # Schedules ------------------------------------------------------------------------------------------------------------
 
 
+@component("halving")
 class Halving(Schedule):
+    """Right, and so is the process below."""
+
     count: int = 5
     sigma_max: float = 4.0
 
@@ -121,6 +127,7 @@ class StartsBelow(Halving):
         return 0.9 * self.sigma_max
 
 
+@component("forgetting")
 class Forgetting(Schedule):
     horizon = 4.0
     earliest = 1e-3
@@ -164,7 +171,10 @@ class TimesOnTheCPU(Forgetting):
 # Metrics --------------------------------------------------------------------------------------------------------------
 
 
+@component("radius")
 class Radius(Metric):
+    """Right; a planted one overrides one place of it."""
+
     needs = frozenset({"samples"})
 
     def results(self):
@@ -249,45 +259,6 @@ class Forgetful(torch.optim.SGD):
         super().step()
 
 
-# Trackers -------------------------------------------------------------------------------------------------------------
-
-
-class Lines:
-    def __init__(self, path, records, mode="w"):
-        self.file = path.open(mode)
-        for step, values in records:
-            self.write(step, values)
-
-    def write(self, step, values):
-        self.file.write("".join(f"{step},{name},{value!r}\n" for name, value in values.items()))
-
-    def sync(self):
-        self.file.flush()
-
-    def close(self):
-        self.file.close()
-
-
-class EverySecond(Lines):
-    def write(self, step, values):
-        if step % 2:
-            super().write(step, values)
-
-
-class Late(Lines):
-    def sync(self):
-        pass
-
-
-def planted_tracker(name, opened):
-    @component(name)
-    class Planted(Tracker):
-        def open(self, folder, records):
-            return opened(folder, records)
-
-    return Planted()
-
-
 TABLE = [
     ChangesWithEachCall(),
     OneSplitTwice(),
@@ -317,9 +288,13 @@ TABLE = [
     planted_optimizer("shaken", lambda parameters: Shaken(parameters, lr=0.01)),
     planted_optimizer("forgets_its_turn", lambda parameters: Forgetful(parameters, lr=0.01)),
     planted_optimizer("keeps_more", lambda parameters: torch.optim.Adam(parameters, lr=0.01), numbers=1),
-    planted_tracker("loses_rows", lambda folder, records: EverySecond(folder / "log", records)),
-    planted_tracker("forgets_the_past", lambda folder, records: Lines(folder / "log", [])),
-    planted_tracker("twice_after_a_break", lambda folder, records: Lines(folder / "log", records, "a")),
-    planted_tracker("too_late", lambda folder, records: Late(folder / "log", records)),
-    planted_tracker("elsewhere", lambda folder, records: Lines(folder.parent / "ebmkit-elsewhere.log", records)),
+]
+
+RIGHT = [
+    Cloud(),
+    planted_init("standard_normal", lambda self, like, rng: torch.empty_like(like).normal_(generator=rng)),
+    Halving(),
+    Forgetting(),
+    Radius(),
+    planted_optimizer("descends_rightly", lambda parameters: torch.optim.SGD(parameters, lr=0.01)),
 ]

@@ -15,6 +15,7 @@ class Moving(NamedTuple):
     v: torch.Tensor
 
 
+@component("right_sghmc")
 class StochasticGradientHMC(Sampler):
     """Right, from a momentum of zero; a planted sampler overrides one place of it."""
 
@@ -37,11 +38,6 @@ class StochasticGradientHMC(Sampler):
 
     def force(self, gradient):
         return self.step_size * gradient
-
-
-@component("right_sghmc")
-class Right(StochasticGradientHMC):
-    pass
 
 
 @component("four_times_the_noise")
@@ -68,6 +64,7 @@ class NoiseWithoutTheTwo(Drift):
         return torch.empty_like(x).normal_(0, 0.01**0.5, generator=rng)
 
 
+@component("right_mala")
 class MALA(Sampler):
     """Right; a planted sampler overrides the acceptance."""
 
@@ -93,11 +90,6 @@ class MALA(Sampler):
 
     def log_ratio(self, target, proposal):
         return target + proposal
-
-
-@component("right_mala")
-class RightMALA(MALA):
-    pass
 
 
 @component("forgets_the_proposal")
@@ -241,3 +233,5 @@ TABLE = [
     Shifted(),
     ConvexBelowTen(),
 ]
+
+RIGHT = [StochasticGradientHMC(), MALA()]

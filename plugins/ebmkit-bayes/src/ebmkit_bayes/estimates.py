@@ -62,8 +62,8 @@ class Estimates(Metric):
         view.samples(self.samples)  # draws them, unless another metric has
         known = names_of(view.spec.model, view.event)
         chosen = [known.index(name) for name in self.of]
-        rows = [block[..., chosen].flatten(0, 1).cpu().double() for block in quantities_of(view, self.samples)]
-        mean, std = (moment.tolist() for moment in (torch.cat(rows).mean(0), torch.cat(rows).std(0)))
+        rows = torch.cat([block.flatten(0, 1).cpu().double() for block in quantities_of(view, self.samples)])[:, chosen]
+        mean, std = rows.mean(0).tolist(), rows.std(0).tolist()
         return dict(zip(self.results(), [value for pair in zip(mean, std, strict=True) for value in pair], strict=True))
 
 

@@ -16,9 +16,13 @@ WIDTH, SIDE = 9.0, 145
 
 
 class LogisticEnergy(nn.Module):
-    """`sum_n log(1 + exp(-s_n (a + b' t_n))) - log p(a, b)` with s = 1 for class 1 and -1 for class 0."""
+    """`sum_n log(1 + exp(-s_n (a + b' t_n))) - log p(a, b)` with s = 1 for class 1 and -1 for class 0.
+
+    Equal rows are one with a count, so that an experiment with few doses costs no more than its doses.
+    """
 
     signed: Tensor
+    counts: Tensor
     mean: Tensor
     std: Tensor
 
@@ -28,21 +32,23 @@ class LogisticEnergy(nn.Module):
         mean, std = table.mean(0), table.std(0)
         std = std.where(std > 0, 1.0)  # a constant column, whose coefficient has its prior
         design = torch.cat([torch.ones_like(table[:, :1]), (table - mean) / std], 1)
-        self.register_buffer("signed", (design * (2 * positive.double() - 1)[:, None]).to(dtype))
+        signed, counts = torch.unique(design * (2 * positive.double() - 1)[:, None], dim=0, return_counts=True)
+        self.register_buffer("signed", signed.to(dtype))
+        self.register_buffer("counts", counts.to(dtype))
         self.register_buffer("mean", mean.to(dtype))
         self.register_buffer("std", std.to(dtype))
         self.prior_scale = prior_scale
 
     def forward(self, x: Tensor) -> Tensor:
         of_prior = (x / self.prior_scale).square() / 2 + log(self.prior_scale) + log(2 * pi) / 2
-        return softplus(-(x @ self.signed.T)).sum(1) + of_prior.sum(1)
+        return softplus(-(x @ self.signed.T)) @ self.counts + of_prior.sum(1)
 
     def energy_and_grad(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The gradient is `-sum_n s_n sigmoid(-s_n (a + b' t_n)) (1, t_n)` and that of the prior."""
         odds = x @ self.signed.T
         of_prior = (x / self.prior_scale).square() / 2 + log(self.prior_scale) + log(2 * pi) / 2
-        gradient = x / self.prior_scale**2 - torch.sigmoid(-odds) @ self.signed
-        return softplus(-odds).sum(1) + of_prior.sum(1), gradient
+        gradient = x / self.prior_scale**2 - (torch.sigmoid(-odds) * self.counts) @ self.signed
+        return softplus(-odds) @ self.counts + of_prior.sum(1), gradient
 
     def quantities(self, x: Tensor) -> Tensor:
         """The coefficients in the units of the table."""
@@ -88,7 +94,7 @@ def _mode(energy: LogisticEnergy) -> tuple[Tensor, Tensor]:
     for _ in range(100):
         value, gradient = energy.energy_and_grad(x)
         p = torch.sigmoid(x @ energy.signed.T)
-        rows = energy.signed * (p * (1 - p)).squeeze(0)[:, None]
+        rows = energy.signed * (energy.counts * p * (1 - p)).squeeze(0)[:, None]
         hessian = energy.signed.T @ rows + torch.eye(x.shape[1], device="cpu", dtype=x.dtype) / energy.prior_scale**2
         step = torch.linalg.solve(hessian, gradient.squeeze(0))
         while bool(energy(x - step) > value) and bool(step.norm() > 1e-12):

@@ -11,5 +11,12 @@ if TYPE_CHECKING:
 
 
 def expm1_quotient(rate: float, x: Tensor) -> Tensor:
-    """`(exp(rate x) - 1) / rate`, and its limit x at rate 0, without cancellation."""
-    return torch.expm1(rate * x) / rate if rate else x
+    """`(exp(rate x) - 1) / rate`, and its limit x at rate 0, without cancellation.
+
+    The slope of `expm1` is computed from its value, which is rounded to -1 where the exponential is small: zero in
+    place of a small number. That of `exp` is exact.
+    """
+    if not rate:
+        return x
+    y = rate * x
+    return torch.where(y > -0.5, torch.expm1(y), y.exp() - 1) / rate

@@ -1,4 +1,4 @@
-"""The laws of objectives."""
+"""The laws of a loss: what it returns, its gradient, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ebmkit.contracts.modules.contest import Contest
 from ebmkit.contracts.modules.live import prepare_modules
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
-from ebmkit.testing.law import Inapplicable, Law, require
+from ebmkit.testing.law import Inapplicable, require
 from ebmkit.testing.oracles import generator, require_same_law, require_slope
 from ebmkit.testing.partner import build, data, default_dtype, model_for, seeded, states
 from ebmkit.testing.setting import small_setting
@@ -194,6 +194,13 @@ def _buffers(extras: nn.Module | None) -> list[tuple[str, Tensor]]:
     return list(extras.named_buffers()) if extras is not None else []
 
 
+def says_that_it_has_an_adversary(objective: Objective, case: Case) -> None:
+    """`adversary` is true exactly if its extras are a `Contest`, to which `train.rival` applies."""
+    extras, named = _setting(objective, case).extras, objective.traits().adversary
+    found = isinstance(extras, Contest)
+    require(found == named, f"`adversary` is {named}, but its extras are {type(extras).__name__}")
+
+
 def is_deterministic(objective: Objective, case: Case) -> None:
     """The same generator gives the same loss and the same gradient to the last bit."""
     one, two = _setting(objective, case), _setting(objective, case)
@@ -250,17 +257,3 @@ def runs_on_the_device(objective: Objective, case: Case) -> None:
             require(number.device == gpu.device, f"{name} is on {number.device}")
         off = float((value.detach().cpu() - on_cpu).abs())
     require(off <= 1e-4 * (1 + float(on_cpu.abs())), f"the loss differs from that on the CPU by {off:.3g}")
-
-
-LAWS: tuple[Law, ...] = (
-    gives_a_finite_scalar,
-    teaches_the_model,
-    counts_its_parameters,
-    is_a_mean_over_the_batch,
-    has_the_gradient_of_differences,
-    is_deterministic,
-    uses_no_global_randomness,
-    leaves_model_and_batch_alone,
-    is_saved_whole,
-    runs_on_the_device,
-)

@@ -1,0 +1,1 @@
+"""Many runs: finding, filtering, removing and reusing them. Nothing here imports torch."""
