@@ -119,14 +119,15 @@ def frozen(module: nn.Module) -> Iterator[Energy]:
     A module, or a part of one, that computes its weights from others defines `baked() -> ContextManager`, which
     computes them once for the whole chain.
     """
-    modes = [(child, child.training) for child in module.modules()]
+    children = list(module.modules())  # of a small network, walking through it takes longer than evaluating it
+    modes = [(child, child.training) for child in children]
     wanted = [parameter for parameter in module.parameters() if parameter.requires_grad]
     module.eval()
     for parameter in wanted:
         parameter.requires_grad_(False)
     try:
         with ExitStack() as baking:
-            for child in module.modules():
+            for child in children:
                 baked: Callable[[], AbstractContextManager[None]] | None = getattr(child, "baked", None)
                 if baked:
                     baking.enter_context(baked())

@@ -474,7 +474,7 @@ def covered(seeds, chains=100):
 
 
 def intervals_around(log_z, path, seeds, chains, temperatures):
-    """For each seed, whether the 95 % interval of its chains contains log Z. Chains are independent: many at once."""
+    """For each seed, whether the interval of 95 % from its chains contains log Z. Many seeds run at once."""
     rng, inside, some = generator(11), [], 1000
     with frozen(path) as energy, torch.no_grad():
         for begun in range(0, seeds, some):
@@ -492,7 +492,7 @@ def test_most_intervals_cover_the_truth():
 
 @pytest.mark.long
 def test_95_percent_of_intervals_cover_the_truth():
-    """Of 20,000, between 94 and 96 %. At 94.84 %, the share of 40,000 others, false alarms are one in 10 million."""
+    """Of 20,000, between 94 and 96 %; at 94.84 %, the share of 40,000 others, a false alarm has probability 1e-7."""
     share = covered(20_000) / 20_000
     print(f"{share:.2%}")
     assert 0.94 <= share <= 0.96
