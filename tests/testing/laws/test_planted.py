@@ -3,6 +3,7 @@
 import pytest
 
 from ebmkit.components.bregman.kl import KullbackLeibler
+from ebmkit.components.samplers.langevin import Langevin
 from ebmkit.contracts.kinds import KINDS
 from ebmkit.testing import Broken, Inapplicable, Report, Trial, check_component, examine, laws_of
 from ebmkit.testing.case import cases_of
