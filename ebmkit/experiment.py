@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,7 +126,7 @@ class Run:
 
         from ebmkit.engine.sampling import give_kept_samples, view_of
 
-        view = view_of(self.plan, self.folder)
+        view = view_of(self.plan, self.folder, say=_warn)
         give_kept_samples(view, self.folder)
         return view
 
@@ -154,7 +155,7 @@ class Run:
         from ebmkit.engine.sampling import FAILED, view_for_report
 
         failed = self.status in FAILED
-        view = view_for_report(self.plan, self.folder, self.summary, print) if failed else self.view
+        view = view_for_report(self.plan, self.folder, self.summary, _warn) if failed else self.view
         return {name: list(points) for name, points in view.history.series.items()}
 
     @cached_property
@@ -192,6 +193,11 @@ class Run:
         if draws is None:
             raise ValueError(f"{self.folder} has no 'chains:', so every sample is the end of a separate chain")
         return to_arviz(draws.x, draws.seen, self.view.names.headings.coordinates)
+
+
+def _warn(line: str) -> None:
+    """What a verb would print on stderr."""
+    warnings.warn(line.removeprefix("warning: "), stacklevel=4)
 
 
 def open_run(path: str | os.PathLike[str], *, plugins: PluginsGiven = ()) -> Run:

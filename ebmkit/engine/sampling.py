@@ -20,7 +20,7 @@ from ebmkit.engine.conditioning import Condition
 from ebmkit.engine.failure import SAMPLES
 from ebmkit.engine.folder import checkpoint
 from ebmkit.engine.folder.chain_checkpoints import CHAINS, TUNING
-from ebmkit.engine.folder.locked import data_files
+from ebmkit.engine.folder.locked import data_files, plugins_changed
 from ebmkit.engine.folder.lockfile import drift
 from ebmkit.engine.folder.run_format import check_folder
 from ebmkit.engine.rng import Streams
@@ -62,6 +62,8 @@ def view_of(
     if run_folder:
         if differing := drift(run_folder, {"data": data_files(plan)}, keys=["data"]):
             raise Drifted(f"the data are not those of {run_folder}: " + "; ".join(differing))
+        if changed := plugins_changed(run_folder, plan):
+            say(f"warning: {run_folder} was made with other code of its plugins: {'; '.join(changed)}")
         saved = checkpoint.latest(run_folder / "checkpoints", experiment or plan.hash, say)
         if saved is None:
             raise StorageFailed(f"{run_folder}: the run has no checkpoint")

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from ebmkit import open_run
 from tests.cli.typed import ebmkit
 from tests.planted import GENERATOR
 
@@ -119,6 +121,19 @@ def test_another_distribution_under_the_same_namespace_is_noticed(site):
     site.install("1.0", distribution="ebmkit-impostor")
     said = ebmkit("resume", str(run), *OPTIONS, status=3).stderr
     assert "plugins.alpha.distribution: ebmkit-alpha -> ebmkit-impostor" in said
+
+
+def test_what_other_code_finds_is_said_to_be_of_other_code(site):
+    run = site.begin()
+    ebmkit("resume", str(run), *OPTIONS)
+    words = ("evaluate", str(run), "--metric", "energy_gap")
+    assert "other code" not in ebmkit(*words).stderr
+    site.install("2.0", CHANGED)
+    said = ebmkit(*words).stderr
+    assert "was made with other code of its plugins: plugins.alpha.version: 1.0 -> 2.0; plugins.alpha.sha256:" in said
+    assert "other code of its plugins" in ebmkit("report", str(run)).stderr
+    with pytest.warns(UserWarning, match="other code of its plugins"):
+        open_run(run).model(torch.zeros(1, 2))
 
 
 def test_other_failures_are_not_explained_by_plugins(site):

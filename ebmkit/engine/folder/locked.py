@@ -74,6 +74,15 @@ def conditions_changed(folder: Path, plan: Plan) -> list[str]:
     return [str(each) for each in differences({key: then.get(key) for key in now}, now)]
 
 
+def plugins_changed(folder: Path, plan: Plan) -> list[str]:
+    """What differs between the plugins that a run was made with and these now, in words."""
+    then = _part(read_lock(folder), "plugins")
+    now = {loaded.plugin.namespace: plugin_entry(loaded) for loaded in plan.plugins}
+    both = [name for name in then if name in now]
+    before, after = ({name: of[name] for name in both} for of in (then, now))
+    return [str(each) for each in differences(before, after, ("plugins",))]
+
+
 def require_locked(path: Path, files: Sequence[str]) -> None:
     """Raise Drifted, naming each difference, unless the installed versions and plugins are those of a lock.
 
