@@ -201,6 +201,8 @@ def _spec(
     starts = None if init is None or isinstance(init, (str, Mapping, Component)) else _numbers(init)
     if event is None and starts is not None and len(starts[1]) > 1:
         event = starts[1][1:]
+    if isinstance(event, int):
+        raise ValueError(f"event={event} is a number, but the shape of a state is expected: event=({event},)")
     model = energy
     if callable(energy) and not isinstance(energy, type):
         if event is None:

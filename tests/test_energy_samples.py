@@ -163,16 +163,21 @@ WRONG = {
         ComponentFailed,
         "has no gradient, which sampler 'nuts' needs",
     ),
-    "numpy": (lambda x: np.sum(x.numpy() ** 2), ComponentFailed, "raised RuntimeError: Can't call numpy"),
+    "numpy": (lambda x: np.sum(x.numpy() ** 2), ComponentFailed, "returned an object of type float32"),
+    "numpy inside": (
+        lambda x: torch.as_tensor((x.numpy() ** 2).sum(-1)),
+        ComponentFailed,
+        "raised RuntimeError: Can't call numpy",
+    ),
     "constants in float64": (
         lambda x: (x - torch.zeros(2, dtype=torch.float64)).pow(2).sum(-1),
         ComponentFailed,
-        "returned float64 for states .* in float32; pass dtype='float64'",
+        "returned float64 for states .* in float32; use dtype float64",
     ),
     "a matrix in float64": (
         lambda x: (x @ torch.eye(2, dtype=torch.float64)).pow(2).sum(-1),
         ComponentFailed,
-        "same dtype.*pass dtype='float64'",
+        "same dtype.*use dtype float64",
     ),
     "NaN": (lambda x: (x - 100).sum(-1).log(), Diverged, "is NaN at 4 of 4 starting points; pass init="),
     "infinity": (lambda x: x.sum(-1) / 0, Diverged, "is -?inf"),
@@ -190,7 +195,7 @@ WRONG = {
 def test_a_wrong_energy_is_reported_in_one_sentence(case):
     energy, error, words = WRONG[case]
     with pytest.raises(
-        error, match=f"^the (gradient of the )?energy .*{words.removeprefix('gradient of the energy')}"
+        error, match=f"^(the (gradient of the )?energy|model) .*{words.removeprefix('gradient of the energy')}"
     ) as caught:
         quietly(energy, (2,))
     assert "\n" not in str(caught.value)
@@ -200,6 +205,7 @@ def test_a_wrong_energy_is_reported_in_one_sentence(case):
     ("settings", "error", "words"),
     [
         ({"event": None}, ValueError, "pass event="),
+        ({"event": 2}, ValueError, r"the shape of a state is expected: event=\(2,\)"),
         ({"init": np.zeros((3, 2))}, ValueError, r"init has shape \(3, 2\), but \(4, 2\) or \(2,\) is expected"),
         ({"sampler": "nutz"}, Mistakes, r"^sampler E102 unknown sampler 'nutz' \(did you mean 'nuts'"),
         ({"chains": 0}, Mistakes, "^chains.count E"),

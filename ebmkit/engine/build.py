@@ -13,6 +13,7 @@ from ebmkit.contracts.modules.starts import Starts
 from ebmkit.contracts.setting import Setting
 from ebmkit.contracts.walk import walk
 from ebmkit.engine.ema import RunningMean
+from ebmkit.engine.model_check import check_model
 from ebmkit.engine.parts import Parts, weight_scale
 from ebmkit.engine.points import check_files, load, scaled, units_of
 from ebmkit.engine.process import find_device, insist_on_determinism, seeded, set_threads
@@ -56,12 +57,14 @@ def build(plan: Plan, *, stand_in: bool = False) -> Parts:
     with ErrorSite(plan, ("data",)):
         train, test, units = train.on(device), test.on(device), units.to(device)
     check_finite(plan, model, extras, ("objective",))
-    if spec.compile:
-        _compile(model, mean, extras)
     points = (train.x, test.x, train.y, test.y)
     raw = [None if units.are_those_of_the_data or points.x is None else points.x.double() for points in given]
     state = (extras, working, mean, weight_scale(model))
-    return Parts(device, dtype, threads, model, starts, *points, *state, units, *raw)
+    parts = Parts(device, dtype, threads, model, starts, *points, *state, units, *raw)
+    check_model(plan, parts)
+    if spec.compile:
+        _compile(model, mean, extras)
+    return parts
 
 
 # Built on the CPU in float32, then moved: the initial weights depend neither on the device nor on the precision.

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor, nn
 
-from ebmkit.errors.describe import describe_error, type_name
+from ebmkit.engine.model_check import DTYPE_HELP, mixes_dtypes, states_words, wrong_shape
+from ebmkit.errors.describe import describe_error
 from ebmkit.errors.running import ComponentFailed, Diverged
 
 
@@ -17,37 +18,28 @@ def check_energy(module: nn.Module, x: Tensor, sampler: str, *, gradient: bool) 
     Raises `ComponentFailed` or `Diverged` with one sentence that says what is wrong and what to do.
     """
     module.eval()
-    states = f"states of shape {tuple(x.shape)} in {_name(x.dtype)}"
+    states = states_words(x)
     point = x.detach().clone().requires_grad_(gradient)
     with torch.set_grad_enabled(gradient):
         try:
             energy: Any = module(point)
         except Exception as error:
-            mixed = any(word in str(error) for word in ("dtype", "Double", "double", "expected scalar type"))
-            _refuse(f"raised {describe_error(error)} for {states}", _DTYPE if mixed else "")
+            _refuse(f"raised {describe_error(error)} for {states}", DTYPE_HELP if mixes_dtypes(error) else "")
     _check_result(energy, x, states)
     if gradient:
         _check_gradient(energy, point, sampler)
 
 
-#: What helps against numbers of different precision.
-_DTYPE = "pass dtype='float64', or make the constants of the energy in the dtype of x"
-
-
 def _check_result(energy: Any, x: Tensor, states: str) -> None:
-    wanted = f"a tensor of shape ({len(x)},), one energy for each state, is expected"
-    if not isinstance(energy, Tensor):
-        _refuse(f"returned an object of type {type_name(energy)} for {states}, but {wanted}")
-    if tuple(energy.shape) != (len(x),):
-        help = "sum over the axes of a state only, for example (x**2).flatten(1).sum(1)"
-        _refuse(f"returned shape {tuple(energy.shape)} for {states}, but {wanted}", help)
+    if wrong := wrong_shape(energy, (len(x),), "one energy for each state", states):
+        _refuse(wrong)
     if energy.dtype != x.dtype:
-        _refuse(f"returned {_name(energy.dtype)} for {states}", _DTYPE)
+        _refuse(f"returned {_name(energy.dtype)} for {states}", DTYPE_HELP)
     if energy.device != x.device:
         _refuse(f"returned a tensor on {energy.device} for states on {x.device}", "make its constants on x.device")
-    if wrong := int((~energy.isfinite()).sum()):
+    if count := int((~energy.isfinite()).sum()):
         raise Diverged(
-            f"the energy is {_first_odd(energy)} at {wrong} of {len(x)} starting points; pass init=, states at which "
+            f"the energy is {_first_odd(energy)} at {count} of {len(x)} starting points; pass init=, states at which "
             "it is finite: an array (chains, *event), or one state for all chains"
         )
 

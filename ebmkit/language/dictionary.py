@@ -17,6 +17,9 @@ from ebmkit.language.yaml_writer import yaml_text
 from ebmkit.registry.energy_at_hand import is_network, weights_of
 from ebmkit.registry.registry import Registry
 
+#: What a value in a dictionary may be.
+FORMS = "use numbers, strings, lists, dictionaries, arrays, paths or components"
+
 
 def dictionary_source(spec: Mapping[str, Any], registry: Registry, enclosed: Enclosed) -> Source:
     """YAML, so that a run made from a dictionary has a spec that can be read. Places in it are paths, not lines.
@@ -64,6 +67,9 @@ class _Plain:
         if _is_object(value):
             return self.object(value, path)
         if hasattr(value, "tolist"):  # numpy and torch, neither of which is imported here
+            if path == ("data",):
+                what = f"'data' is a component, but an array of type '{type(value).__name__}' is given"
+                raise NotASpec(what, help="pass points as an argument of their own: data=points")
             try:
                 listed = value.tolist()
             except (NotImplementedError, RuntimeError, TypeError):  # sparse tensors, and those without numbers
@@ -73,7 +79,7 @@ class _Plain:
         if value is not None:
             raise NotASpec(
                 f"{dotted(path) or 'the dictionary'}: a value of type '{type(value).__name__}' cannot stand in a spec",
-                help="use numbers, strings, lists, dictionaries, arrays, paths or components",
+                help=f"pass an object: {value.__name__}(...)" if isinstance(value, type) else FORMS,
             )
         return None
 

@@ -63,6 +63,8 @@ def test_infinity_is_refused_as_a_number():
         ({"model": {"use": "gaussian", "mean": np.array([1j])}}, r"model.mean\[0\]: a value of type 'complex'"),
         ({"model": {"use": "gaussian", "mean": torch.zeros(2, device="meta")}}, "model.mean: a value of type 'Tensor'"),
         ({"model": {"use": "gaussian", "mean": torch.eye(2).to_sparse()}}, "model.mean: a value of type 'Tensor'"),
+        ({"model": torch.nn.Linear}, r"model: a value of type 'type' .*pass an object: Linear\(\.\.\.\)"),
+        ({"data": np.zeros((5, 2))}, "an array of type 'ndarray' is given; .*data=points"),
         ({"seed": np.longdouble(3)}, "seed: a value of type 'longdouble'"),
         ({"model": {("a", "b"): 1}}, r"model: key \('a', 'b'\) is not a string"),
     ],

@@ -28,14 +28,15 @@ class ErrorSite:
 
     If a component calls another, such as the noise inside an objective, the innermost one is reported.
     A FloatingPointError says that a number is not finite, `Unmeasurable` that a metric has no value: both become
-    `Diverged`, with the step in words from `when`.
+    `Diverged`, with the step in words from `when`. `given` says what the component was given, after what it raised.
     A class instead of a generator, because the training loop enters it in every step.
     """
 
-    def __init__(self, plan: Plan, path: Path, when: Callable[[], str] = str) -> None:
+    def __init__(self, plan: Plan, path: Path, when: Callable[[], str] = str, *, given: str = "") -> None:
         self.plan = plan
         self.path = path
         self.when = when
+        self.given = given
 
     def __enter__(self) -> None:
         pass
@@ -65,7 +66,7 @@ class ErrorSite:
         if isinstance(error, WrongBuild):
             raise ComponentFailed(f"{who}: {said}", self.plan.place(path)) from error
         raise ComponentFailed(
-            f"{who} raised {type_name(error)}" + (f": {said}" if said else ""),
+            f"{who} raised {type_name(error)}" + (f": {said}" if said else "") + self.given,
             self.plan.place(path),
             help=f"{where}--debug shows the traceback",
         ) from error
