@@ -35,7 +35,7 @@ def _missing(name: str, plugins: Plugins) -> PluginMissing:
     if Path(name).name != name or Path(name).suffix:
         return PluginMissing(f"there is no file or folder '{name}', and no plugin of this name is installed")
     return PluginMissing(
-        f"no plugin '{name}' is installed, and there is no folder of this name",
+        f"no plugin '{name}' is installed, and no folder has this name",
         help=did_you_mean(name, plugins.found())
         or "name a Python file, the folder of a package, or one of those that 'ebmkit plugins' lists",
     )

@@ -158,7 +158,7 @@ def test_what_cannot_be_loaded_is_told_as_by_every_verb(tmp_path):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("nosuch", "no plugin 'nosuch' is installed, and there is no folder of this name"),
+        ("nosuch", "no plugin 'nosuch' is installed, and no folder has this name"),
         ("absent.yaml", "there is no file or folder 'absent.yaml', and no plugin of this name is installed"),
         ("some/absent.py", "there is no file or folder 'some/absent.py'"),
         ("spec.yaml", "'spec.yaml' is neither a Python file nor the folder of a package"),

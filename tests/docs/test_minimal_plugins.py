@@ -12,6 +12,7 @@ from ebmkit.contracts.walk import walk
 from ebmkit.language.load import load_spec
 from ebmkit.registry.loading import Plugins
 from ebmkit.testing import Inapplicable, trials
+from tests.cli import typed
 
 PAGE = (Path(__file__).parents[2] / "docs/plugins.md").read_text()
 EXAMPLES = [
@@ -71,3 +72,10 @@ def test_it_obeys_the_laws_of_its_kind(example, mine):
     for trial in trials(Plugins(plugins).load("mine").components, most=1):
         with suppress(Inapplicable):
             trial.run()
+
+
+def test_the_example_of_a_command_is_one_of_an_installed_package(install, tmp_path):
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def ebmkit_commands" in block)
+    install("diary", code)
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2}\n')
+    assert typed.ebmkit("diary", "tail", str(tmp_path)).stdout == '{"step": 2}\n'
