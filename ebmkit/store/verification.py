@@ -15,7 +15,7 @@ from ebmkit.errors.running import StorageFailed
 from ebmkit.language.load import load_spec
 from ebmkit.store.archive import Archive, open_archive
 
-#: `open` is what cannot be told here: data that are not on this machine, a plugin that is not installed.
+#: `open` is what is not known here: data that are not on this machine, a plugin that is not installed.
 Outcome: TypeAlias = Literal["intact", "wrong", "open"]
 
 

@@ -18,6 +18,7 @@ from ebmkit.engine.build import build
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.run_view import RunView
+from ebmkit.errors.base import Mistakes
 from ebmkit.language.load import load_spec
 from ebmkit.language.plan import Plan
 from ebmkit.testing.case import EVENTS, Case
@@ -54,7 +55,11 @@ def _accepted(metric: Metric, experiments: Iterable[Experiment], reasons: list[s
     plan. One that evaluates the model itself uses all."""
     plans: list[Plan] = []
     for model, sampler, truth in experiments:
-        plan = _plan(metric, model, sampler, truth)
+        try:
+            plan = _plan(metric, model, sampler, truth)
+        except Mistakes as error:  # a model of the plugin may fit none of the data
+            reasons.append(str(error))
+            continue
         if reason := _refusal(metric, plan):
             reasons.append(reason)
             continue

@@ -12,6 +12,8 @@ from ebmkit.contracts.kinds import KINDS
 from ebmkit.language.load import load_spec
 from ebmkit.registry.loading import Plugins
 from ebmkit.scaffold.names import plugin_names
+from ebmkit.testing import Inapplicable, trials
+from ebmkit.testing.laws import own_laws_of
 from tests.cli.typed import ebmkit
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +60,20 @@ def test_each_kind_is_written_and_loads_and_its_spec_is_right(kind, tmp_path):
         path.name for path in folder.iterdir()
     }
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]  # nothing temporary is left
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_obeys_the_laws_of_its_kind(kind, tmp_path):
+    """The contract of a kind may change without its template: each law in one case; all cases in the long test."""
+    (cls,) = Plugins(new(tmp_path, kind)).loaded[f"new_{kind}"].components
+    held = 0
+    for trial in trials([cls], most=1):
+        try:
+            trial.run()
+            held += 1
+        except Inapplicable:
+            pass
+    assert held >= len(own_laws_of(kind)) // 2
 
 
 def test_its_tests_pass(tmp_path):

@@ -21,8 +21,9 @@ class Bregman(Component, ABC):
 
         S0(u) = u psi'(u) - psi(u),    S1(u) = psi'(u),
 
-    in terms of `log u`, for numerical stability. Override `s0` and `s1` with closed forms where `exp(log u)` would
-    overflow.
+    in terms of `log u`, for numerical stability, and computed in float64, since S0 is a difference of terms that may be
+    far larger than it. Override `s0` and `s1` with closed forms where `exp(log u)` would overflow, or if a law says
+    that S0 loses its digits even in float64.
     """
 
     component_kind: ClassVar[str] = "bregman"
@@ -33,12 +34,12 @@ class Bregman(Component, ABC):
 
     def s0(self, log_u: Tensor) -> Tensor:
         """The loss term of noise samples."""
-        u = log_u.exp()
-        return u * self._slope(u) - self.psi(u)
+        u = _precise(log_u).exp()
+        return (u * self._slope(u) - self.psi(u)).to(log_u.dtype)
 
     def s1(self, log_u: Tensor) -> Tensor:
         """The loss term of data samples, with a minus sign."""
-        return self._slope(log_u.exp())
+        return self._slope(_precise(log_u).exp()).to(log_u.dtype)
 
     def prepare(self, setting: Setting) -> None:
         """Raise a ValueError unless psi is elementwise and convex."""
@@ -50,8 +51,9 @@ class Bregman(Component, ABC):
             raise ValueError("psi cannot be differentiated: compute it from u by torch operations")
         (slope,) = torch.autograd.grad(psi.sum(), u, create_graph=True)
         (curvature,) = torch.autograd.grad((slope + 0 * u).sum(), u)
-        for at, second in zip(u.tolist(), curvature.tolist(), strict=True):
-            if not second >= 0 or (at == 1 and second == 0):  # far from 1 it may underflow to zero
+        rounding = 1e-13 * slope.abs() / u  # psi'' may be a difference of terms of this size
+        for at, second, off in zip(u.tolist(), curvature.tolist(), rounding.tolist(), strict=True):
+            if not second >= -off or (at == 1 and second <= off):  # far from 1 it may underflow to zero
                 raise ValueError(f"psi is not strictly convex: its second derivative at {at:.3g} is {second:.3g}")
 
     def _slope(self, u: Tensor) -> Tensor:
@@ -59,3 +61,8 @@ class Bregman(Component, ABC):
             point = u if u.requires_grad else u.detach().requires_grad_()
             (slope,) = torch.autograd.grad(self.psi(point).sum(), point, create_graph=u.requires_grad)
         return slope
+
+
+def _precise(log_u: Tensor) -> Tensor:
+    """In float64, except on Apple's GPUs, which do not have it."""
+    return log_u if log_u.device.type == "mps" else log_u.double()

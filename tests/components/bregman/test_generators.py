@@ -14,8 +14,20 @@ from ebmkit.components.bregman.logistic import Logistic
 from ebmkit.components.bregman.power import Power
 from ebmkit.contracts.component import component
 from ebmkit.contracts.kinds import Bregman
+from ebmkit.testing import examine
 from ebmkit.testing.setting import small_setting
 from tests.components.oracles import generator as rng
+
+
+@component("spherical")
+class Spherical(Bregman):
+    """The pseudo-spherical score, by psi alone: psi'' is a difference whose digits end far from one."""
+
+    gamma: float = 2.0
+
+    def psi(self, u):
+        return (1 + u**self.gamma) ** (1 / self.gamma)
+
 
 #: Each generator, psi''(1), and psi as it is published, up to a linear function.
 TABLE = [
@@ -148,5 +160,29 @@ def test_what_is_no_generator_is_refused_before_it_trains(psi, words):
 
 
 def test_every_generator_passes_the_check():
-    for row in TABLE:
-        row[0].prepare(small_setting(torch.nn.Identity()))
+    for generator in (*(row[0] for row in TABLE), *(Spherical(gamma=gamma) for gamma in (1.5, 8.0, 12.0))):
+        generator.prepare(small_setting(torch.nn.Identity()))
+
+
+@pytest.mark.parametrize("gamma", [1.5, 2.0, 3.0, 8.0])
+def test_psi_alone_gives_gradients_in_float32(gamma):
+    """u^2 psi'' = (gamma - 1) u^gamma (1 + u^gamma)^(1/gamma - 2), from u = e^-20 to e^20."""
+    generator = Spherical(gamma=gamma)
+    log_u = torch.linspace(-20, 20, 41, dtype=torch.float32, requires_grad=True)
+    precise = log_u.detach().double()
+    tail = torch.nn.functional.softplus(gamma * precise)  # log(1 + u^gamma)
+    wanted = (gamma - 1) * (gamma * precise + (1 / gamma - 2) * tail).exp()
+    s0, s1 = generator.s0(log_u), generator.s1(log_u)
+    assert s0.dtype == s1.dtype == torch.float32
+    (found0,) = torch.autograd.grad(s0.sum(), log_u)
+    (found1,) = torch.autograd.grad(s1.sum(), log_u)
+    torch.testing.assert_close(found0.double(), wanted, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found1.double(), wanted * (-precise).exp(), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [1.5, 2.0, 3.0, 8.0])
+def test_rounding_of_psi_alone_breaks_no_law_and_is_said(gamma):
+    report = examine(Spherical(gamma=gamma))
+    assert report.broken == {}
+    assert "write s0(log_u) and s1(log_u) in closed form" in report.remarks["keeps_its_digits_in_float32"]
+    assert examine(Logistic()).remarks == {}

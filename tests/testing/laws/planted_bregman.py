@@ -1,5 +1,7 @@
 """Bregman generators that break one law each: the squared error u^2 / 2 with one thing wrong."""
 
+import math
+
 import torch
 
 from ebmkit.api import Bregman, component
@@ -81,6 +83,14 @@ class ScaledData(Squares):
         return 0.5 * log_u.exp() + 0.5
 
 
+@component("cancels")
+class Cancels(Squares):
+    """Right in float64: a large term is added and subtracted again."""
+
+    def s0(self, log_u):
+        return super().s0(log_u) + (log_u + 16).exp() - (log_u + 8).exp() * math.exp(8)
+
+
 @component("on_the_host")
 class OnTheHost(Squares):
     def s1(self, log_u):
@@ -98,5 +108,6 @@ PLANTED = [
     (laws.has_slopes_in_proportion, AnotherS1()),
     (laws.has_the_gradient_of_differences, Detached()),
     (laws.stays_finite_far_out, Overflows()),
+    (laws.keeps_its_digits_in_float32, Cancels()),
     (laws.runs_on_the_device, OnTheHost()),
 ]
