@@ -1,6 +1,7 @@
 """The smallest plugin of each kind stands in the documentation, and works as it stands there."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from ebmkit.contracts.kinds import KINDS
 from ebmkit.contracts.walk import walk
 from ebmkit.language.load import load_spec
 from ebmkit.registry.loading import Plugins
-from ebmkit.testing import check_component
+from ebmkit.testing import Inapplicable, trials
 
 PAGE = (Path(__file__).parents[2] / "docs/plugins.md").read_text()
 EXAMPLES = [
@@ -67,4 +68,6 @@ def test_a_short_run_with_it_ends_well(example, mine, undrawn):
 def test_it_obeys_the_laws_of_its_kind(example, mine):
     _, code, spec = example
     _, plugins = mine(code, spec)
-    check_component(*Plugins(plugins).load("mine").components)
+    for trial in trials(Plugins(plugins).load("mine").components, most=1):
+        with suppress(Inapplicable):
+            trial.run()
