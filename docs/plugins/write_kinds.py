@@ -12,6 +12,7 @@ from pathlib import Path
 from ebmkit.contracts.component import Component
 from ebmkit.contracts.kinds import KINDS, noun
 from ebmkit.registry.contract import Contract, Member, contract_of
+from ebmkit.registry.spelling import a
 from ebmkit.testing import laws_of
 
 HERE = Path(__file__).parent
@@ -23,7 +24,7 @@ def page(name: str, kind: type[Component]) -> str:
     """The page of a kind."""
     contract = contract_of(kind)
     parts = [
-        f"# `{kind.__name__}`: how to write a {noun(name)}",
+        f"# `{kind.__name__}`: how to write {a(noun(name))}",
         f"Written by `docs/plugins/write_kinds.py` from `{source(kind)}`; `ebmkit show {name}` prints the same.",
         contract.summary,
         contract.body,
@@ -47,7 +48,12 @@ def example(kind: str) -> str:
     """What docs/plugins.md says of a kind."""
     found = re.search(rf"^### `{kind}`\n\n(.*?)(?=^##)", EXAMPLES.read_text(), re.MULTILINE | re.DOTALL)
     assert found, f"{EXAMPLES.name} has no section '{kind}'"
-    return found[1].strip()
+    return re.sub(r"(?<=\]\()(?!https?:)([^)]+)", _from_kinds, found[1].strip())
+
+
+def _from_kinds(link: re.Match[str]) -> str:
+    """A link of the page with the examples, as seen from the folder of these pages."""
+    return f"../../{EXAMPLES.name if link[1].startswith('#') else ''}{link[1]}"
 
 
 def members(title: str, of: tuple[Member, ...]) -> list[str]:

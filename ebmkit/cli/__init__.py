@@ -103,8 +103,10 @@ class Verbs(click.Group):
         except click.UsageError as error:
             from ebmkit.registry.spelling import did_you_mean
 
-            meant = did_you_mean(arguments[0], self.list_commands(context))
-            raise click.UsageError(f"{error.message} {meant[:1].upper()}{meant[1:]}".rstrip(), context) from error
+            words = did_you_mean(arguments[0], self.list_commands(context))
+            if any(word.partition("=")[0] == "--plugin" for word in arguments):
+                words = "--plugin adds no commands; those of a plugin can be called if its package is installed."
+            raise click.UsageError(f"{error.message} {words[:1].upper()}{words[1:]}".rstrip(), context) from error
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, verbs in VERBS.items():

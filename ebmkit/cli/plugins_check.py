@@ -13,7 +13,10 @@ from ebmkit.cli.complete import complete_plugin
 from ebmkit.cli.output import echo, echo_json, heading, stdout_for_results
 
 if TYPE_CHECKING:
-    from ebmkit.testing.plugin import Checked
+    from ebmkit.testing.plugin import Checked, Outcome
+
+#: In the order of the summary.
+_OUTCOMES: tuple[Outcome, ...] = ("held", "broken", "broken as expected", "not applicable")
 
 
 @click.command("check")
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     "--expect-failure",
     "expected",
     multiple=True,
-    metavar="LAW=REASON",
+    metavar="KIND/NAME/LAW=REASON",
     help="A law that is known to be broken, such as sampler/walk/keeps_the_target; fails if it holds. Repeatable.",
 )
 @click.option("--law", "laws", multiple=True, metavar="LAW", help="Try only this law. Repeatable.")
@@ -61,7 +64,7 @@ def check(context: click.Context, plugin: str, as_json: bool, expected: tuple[st
 def _reasons(expected: tuple[str, ...]) -> dict[str, str]:
     pairs = [text.partition("=") for text in expected]
     if lacking := [law for law, _, reason in pairs if not reason.strip()]:
-        raise click.UsageError(f"--expect-failure: '{lacking[0]}' needs a reason: LAW=REASON")
+        raise click.UsageError(f"--expect-failure: '{lacking[0]}' needs a reason: KIND/NAME/LAW=REASON")
     return {law.strip(): reason.strip() for law, _, reason in pairs}
 
 
@@ -73,9 +76,19 @@ def _show(each: Checked, before: Checked | None, as_json: bool) -> None:
         return
     if before is None or before.component != each.component:
         heading(each.component)
-    echo(f"  {each.law:<36}  {each.outcome:<14}  {each.words}".rstrip())
+    width = _longest_law(each.component.partition(" ")[0])
+    echo(f"  {each.law:<{width}}  {each.outcome:<{max(map(len, _OUTCOMES))}}  {each.words}".rstrip())
+
+
+def _longest_law(kind: str) -> int:
+    """The width of the column of laws, which are printed one by one."""
+    from ebmkit.contracts.kinds import KINDS
+    from ebmkit.testing import laws_of
+
+    return max(len(law.__name__) for law in laws_of(kind)) if kind in KINDS else 0
 
 
 def _summary(found: list[Checked]) -> str:
     outcomes = [each.outcome for each in found]
-    return ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in dict.fromkeys(outcomes))
+    counts = {outcome: outcomes.count(outcome) for outcome in _OUTCOMES}
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)

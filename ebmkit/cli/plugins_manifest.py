@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
 
 from ebmkit.cli.common import error_options
 from ebmkit.cli.complete import complete_plugin
 from ebmkit.cli.output import echo
-
-if TYPE_CHECKING:
-    from ebmkit.registry.loading import LoadedPlugin
 
 
 @click.command("manifest")
@@ -26,25 +20,18 @@ def manifest(name: str, write: bool) -> None:
     """
     from ebmkit.errors.base import Mistakes
     from ebmkit.errors.schema import PluginBroken
-    from ebmkit.registry.manifest import verify, write_manifest
+    from ebmkit.registry.manifest import has_manifest, verify, write_manifest
+    from ebmkit.registry.named import plugins_named
 
     found: list[PluginBroken] = []
-    for loaded in _loaded(name):
+    for loaded in plugins_named(name)[1]:
         if write:
             echo(f"wrote {write_manifest(loaded)}")
         elif differences := verify(loaded):
             words = f"{loaded.plugin.label}: {'; '.join(differences)}"
-            found.append(PluginBroken(words, help=f"write it again: ebmkit plugins manifest {name} --write"))
+            what = "write it again" if has_manifest(loaded) else "to write it"
+            found.append(PluginBroken(words, help=f"{what}: ebmkit plugins manifest {name} --write"))
         else:
             echo(f"{loaded.plugin.label}: the manifest fits the code")
     if found:
         raise Mistakes(found)
-
-
-def _loaded(name: str) -> list[LoadedPlugin]:
-    """The plugins of a path, or the installed one of this name."""
-    from ebmkit.registry.loading import Plugins
-
-    if Path(name).exists():
-        return list(Plugins([name]).loaded.values())
-    return [Plugins().load_whole(name)]

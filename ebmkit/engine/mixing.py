@@ -145,7 +145,8 @@ def _warnings(found: Mixing) -> list[str]:
     warnings = []
     if found.draws < FEWEST:
         warnings.append(
-            f"{found.draws} states per chain are too few to diagnose convergence; use more 'samples' or fewer chains"
+            f"{found.draws} state{'s' * (found.draws != 1)} per chain {'is' if found.draws == 1 else 'are'} too few to "
+            "diagnose convergence; use more 'samples' or fewer chains"
         )
     elif indices := found.still.flatten().nonzero().flatten().tolist():
         names = [coordinate(event, index, found.names) for index in indices[:FEW]] + ["..."] * (len(indices) > FEW)

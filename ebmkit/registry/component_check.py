@@ -29,11 +29,8 @@ def class_trouble(cls: Any) -> str:
         return f"{cls.__qualname__} is not a component class"
     if trouble := _declaration_trouble(cls):
         return trouble
-    if inspect.isabstract(cls):
-        missing = sorted(getattr(cls, "__abstractmethods__", ()))
-        meant = nearest(missing[0], [name for name in vars(cls) if not name.startswith("_")])
-        slip = f"; rename '{meant}' to '{missing[0]}' if that was meant" if meant else ""
-        return f"{cls.__qualname__} does not implement {', '.join(missing)}{slip}"
+    if trouble := "; ".join(filter(None, [_missing_methods(cls), *_wrong_arguments(cls)])):
+        return trouble
     if bare := _without_annotation(cls):
         words = f"write {bare}: type = ..., or {bare}: ClassVar[type] = ... for a constant"
         return f"{cls.__qualname__}.{bare} has no annotation, so it is not a parameter: {words}"
@@ -65,6 +62,41 @@ def _declaration_trouble(cls: type[Component]) -> str:
     if not vars(cls)["__dataclass_params__"].frozen:
         return f"{cls.__qualname__} is not frozen; declare it with @component(...) alone"
     return ""
+
+
+def _missing_methods(cls: type[Component]) -> str:
+    """The methods that it has to define and does not, and one whose name is probably misspelt."""
+    if not inspect.isabstract(cls):
+        return ""
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    kind = KINDS[cls.component_kind]
+    own = [name for name, value in vars(cls).items() if inspect.isfunction(value) and not hasattr(kind, name)]
+    meant = nearest(missing[0], [name for name in own if not name.startswith("_")])
+    slip = f"; rename '{meant}' to '{missing[0]}' if that was meant" if meant else ""
+    return f"{cls.__qualname__} does not implement {', '.join(missing)}{slip}"
+
+
+def _wrong_arguments(cls: type[Component]) -> list[str]:
+    """Its methods that cannot be called with the arguments of the contract."""
+    found = []
+    for name, promised in inspect.getmembers_static(KINDS[cls.component_kind], inspect.isfunction):
+        written = inspect.getattr_static(cls, name)
+        if name.startswith("_") or written is promised or not inspect.isfunction(written):
+            continue
+        wanted = _positional(promised)
+        try:
+            inspect.signature(written).bind(*wanted)
+        except TypeError:
+            has, needs = (", ".join(names[1:]) for names in (_positional(written), wanted))
+            found.append(f"{cls.__qualname__}.{name}({has}) is called as {name}({needs})")
+    return found
+
+
+def _positional(function: Any) -> list[str]:
+    """The names of arguments that are passed by position, `self` first."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [parameter.name for parameter in parameters if parameter.kind in kinds]
 
 
 def _without_annotation(cls: type[Component]) -> str | None:

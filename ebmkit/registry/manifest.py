@@ -84,6 +84,11 @@ def write_manifest(loaded: LoadedPlugin, laws: Laws | None = None) -> Path:
     return file
 
 
+def has_manifest(loaded: LoadedPlugin) -> bool:
+    """Whether there is a manifest next to the code."""
+    return manifest_file(_code(loaded)).exists()
+
+
 def verify(loaded: LoadedPlugin) -> list[str]:
     """The differences between a plugin's code and its manifest, in words; empty if there are none."""
     code = _code(loaded)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ebmkit.contracts.component import Component
 from ebmkit.errors.describe import describe_error
-from ebmkit.registry.loading import LoadedPlugin, Plugins
+from ebmkit.registry.loading import LoadedPlugin
+from ebmkit.registry.named import plugins_named
 from ebmkit.registry.process_state import changes_in_words
 from ebmkit.registry.registry import Registry
 from ebmkit.registry.spelling import did_you_mean
@@ -40,19 +40,6 @@ class Checked:
         return self.outcome == "broken"
 
 
-def load(path_or_name: str) -> tuple[Plugins, list[LoadedPlugin]]:
-    """A plugin from its source, if a file or folder is named, otherwise an installed one by its namespace."""
-    plugins = Plugins()
-    path = Path(path_or_name)
-    by_name = path_or_name in plugins.found() or not (
-        path.suffix == ".py" or path.is_dir() or path.name != path_or_name
-    )
-    if by_name:
-        return plugins, [plugins.load(path_or_name)]
-    plugins = Plugins([path_or_name])
-    return plugins, list(plugins.loaded.values())
-
-
 def check_plugin(
     path_or_name: str, expected: Mapping[str, str] | None = None, laws: Collection[str] = ()
 ) -> Iterator[Checked]:
@@ -61,7 +48,7 @@ def check_plugin(
     `expected` names laws that are known to be broken, as `sampler/walk/keeps_the_target`, each with the reason. `laws`
     are the only ones that are tried, by default all.
     """
-    plugins, loaded = load(path_or_name)
+    plugins, loaded = plugins_named(path_or_name)
     registry, expected = Registry(plugins), dict(expected or {})
     _check_names(expected, laws, loaded)
     for each in loaded:
@@ -78,7 +65,9 @@ def _check_names(expected: Mapping[str, str], laws: Collection[str], loaded: lis
     short = [name.rpartition("/")[2] for name in whole]
     for name, known in [*((name, whole) for name in expected), *((name, short) for name in laws)]:
         if name not in known:
-            raise ValueError(f"'{name}' is no law of this plugin; {did_you_mean(name, known)}".rstrip("; "))
+            form = "pass --expect-failure KIND/NAME/LAW=reason" if known is whole else ""
+            words = did_you_mean(name, known) or form
+            raise ValueError(f"'{name}' is no law of this plugin; {words}".rstrip("; "))
 
 
 def _id(cls: type[Component]) -> str:

@@ -20,6 +20,7 @@ from ebmkit.testing.case import Case, cases_of
 from ebmkit.testing.example import instance
 from ebmkit.testing.law import ExpectedFailure, Inapplicable, Law
 from ebmkit.testing.laws import laws_of, own_laws_of
+from ebmkit.testing.laws.model.shapes import NotRefused, failure_of_shape
 from ebmkit.testing.report import Report
 from ebmkit.testing.untouched import same_settings
 
@@ -89,12 +90,22 @@ class Trial:
             except (Inapplicable, EnvironmentLacks) as reason:  # a GPU, or an optional package
                 reasons.append(str(reason))
             except Exception as error:
+                if unfit := self._unfit(case, error):
+                    reasons.append(unfit)
+                    continue
                 seen = str(error) if isinstance(error, AssertionError) else describe_error(error)
                 words = f"{self._who()} breaks '{self.law.__name__}'{case}: {seen}. {self._sentence()}"
                 raise Broken(words) from error
         if len(reasons) == len(cases):
             raise Inapplicable("; ".join(dict.fromkeys(reasons)) or "it takes none of the test shapes")
         return remarks[0] if remarks else ""
+
+    def _unfit(self, case: Case, error: Exception) -> str:
+        """Why a law says nothing about a model on states that it does not take, which a law of its own reports."""
+        if not isinstance(self.component, Model) or isinstance(error, NotRefused):
+            return ""
+        failed = failure_of_shape(self.component, case.event)
+        return f"it fails{case}: {failed}" if failed else ""
 
     def _who(self) -> str:
         return f"{self.component.component_kind} '{self.component.component_name}'"

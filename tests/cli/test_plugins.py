@@ -124,3 +124,11 @@ def test_why_of_an_unknown_plugin_suggests_a_known_one(install):
     said = ebmkit("plugins", "why", "alpa", status=3).stderr
     assert "error[E121]: no plugin 'alpa' is installed" in said
     assert "did you mean 'alpha'?" in said
+
+
+def test_commands_of_a_file_are_said_to_need_a_package(tmp_path):
+    (tmp_path / "diary.py").write_text("")
+    said = ebmkit("diary", "tail", "--plugin", str(tmp_path / "diary.py"), status=2).stderr
+    assert "--plugin adds no commands; those of a plugin can be called if its package is installed" in " ".join(
+        said.split()
+    )

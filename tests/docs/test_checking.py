@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ebmkit.contracts.question import Question
 from ebmkit.registry.loading import Plugins
 from ebmkit.testing import trials
 from tests.cli.typed import ebmkit
@@ -54,10 +55,18 @@ def test_the_table_is_what_is_printed(folder):
         assert printed[law][1].startswith(words.removesuffix(" The law: ..."))
 
 
+def test_the_model_for_vectors_refuses_images_and_takes_vectors(folder):
+    (folder / "vectors.py").write_text(blocks("python")[1])
+    (cls,) = Plugins(["vectors.py"]).loaded["vectors"].components
+    (shapes,) = (trial for trial in trials([cls]) if trial.law.__name__ == "takes_every_shape_that_it_does_not_refuse")
+    shapes.run()
+    assert cls().refusal(Question((1, 4, 4), cls())) == "takes vectors only"
+
+
 @pytest.mark.long
 def test_a_law_may_be_expected_to_fail(folder):
     ebmkit(*commands()[1])
-    (folder / "expecting.py").write_text(blocks("python")[1])
+    (folder / "expecting.py").write_text(blocks("python")[2])
     done = subprocess.run([sys.executable, "expecting.py"], capture_output=True, text=True, check=False)
     assert "1 broken as expected" in done.stdout, done.stderr
 

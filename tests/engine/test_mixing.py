@@ -139,6 +139,7 @@ def test_what_cannot_be_judged_is_said():
     assert findings(view_of(independent(draws=3)))[0].startswith(
         "3 states per chain are too few to diagnose convergence"
     )
+    assert findings(view_of(independent(draws=1)))[0].startswith("1 state per chain is too few to diagnose")
     assert verdict(view_of(independent(chains=1))).startswith("R-hat needs a second chain; smallest bulk ESS")
 
 

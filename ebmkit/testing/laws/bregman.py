@@ -163,7 +163,7 @@ def keeps_its_digits_in_float32(generator: Bregman, case: Case) -> str | None:
     a thousandth of their size and of psi''(1)."""
     log_u = torch.linspace(-20, 20, 81, dtype=torch.float64)
     precise, single = _slopes(generator, log_u), _slopes(generator, log_u.float())
-    scale = float(_slopes(generator, log_u.new_zeros(1))[1])  # psi''(1)
+    scale = float(_slopes(generator, log_u.new_zeros(1))[1].abs().clamp(min=1e-30))  # psi''(1)
     for name, wanted, found in zip(("dS0", "dS1"), precise, single, strict=True):
         there = wanted.abs() <= torch.finfo(torch.float32).max  # what is larger cannot be kept
         off = (found.double() - wanted).abs() / (wanted.abs() + scale)

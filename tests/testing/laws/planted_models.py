@@ -293,7 +293,21 @@ def named(*names):
     return Named()
 
 
+@component("vectors_only")
+class VectorsOnly(Model):
+    """Does not refuse images."""
+
+    def build(self, event):
+        return torch.nn.Sequential(torch.nn.Linear(event[0], 4), torch.nn.SiLU(), torch.nn.Linear(4, 1), Flat())
+
+
+class Flat(torch.nn.Module):
+    def forward(self, x):
+        return x[:, 0]
+
+
 PLANTED = [
+    (laws.takes_every_shape_that_it_does_not_refuse, VectorsOnly()),
     (laws.names_its_coordinates, named("mu")),
     (laws.names_its_coordinates, named("mu", "mu")),
     (laws.counts_its_parameters, Modest()),

@@ -46,6 +46,12 @@ def test_what_breaks_a_law_is_caught(trial):
     assert "The law: " in said
 
 
+def test_what_is_announced_too_low_is_said_with_the_trait_to_set():
+    (law,) = (law for law in laws_of("sampler") if law.__name__ == "evaluates_no_more_than_announced")
+    with pytest.raises(Broken, match=r"super\(\)\.traits\(\)\._replace\(evaluations=2\)"):
+        Trial(planted_samplers.EvaluatesMore(), law).run()
+
+
 def test_no_law_is_without_something_that_breaks_it():
     every = {law for kind in KINDS for law in laws_of(kind)}
     assert every == {trial.law for trial in PLANTED}

@@ -35,8 +35,10 @@ from ebmkit.testing.laws.model.network import (
     names_its_coordinates,
     runs_on_the_device,
 )
+from ebmkit.testing.laws.model.shapes import takes_every_shape_that_it_does_not_refuse
 
 LAWS: tuple[Law, ...] = (
+    takes_every_shape_that_it_does_not_refuse,
     gives_one_number_a_state,
     treats_states_apart,
     keeps_the_dtype,
