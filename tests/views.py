@@ -16,7 +16,7 @@ from ebmkit.maths.units import Units
 #: What every view has.
 PROMISED = {*dir(View), *View.__annotations__}
 #: What the report reads of a run beyond that.
-OF_THE_RUN = {"plan", "history", "mixing", "names", "no_samples", "starts", "streams", "condition"}
+OF_THE_RUN = {"plan", "history", "mixing", "names", "no_samples", "starts", "streams", "condition", "shared"}
 OF_THE_SPEC = {*dir(ViewedSpec), *ViewedSpec.__annotations__}
 
 

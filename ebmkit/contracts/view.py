@@ -39,7 +39,10 @@ class ViewedSpec(Protocol):
 
 
 class View(Protocol):
-    """A run at one step, read-only. The weights are the exponential moving average if the spec asks for one."""
+    """A run at one step, read-only: samples and data are shared, and what changes them in place ends the run.
+
+    The weights are the exponential moving average if the spec asks for one.
+    """
 
     rng: Generator  # used by this metric or hook only, so that its draws affect no other number
     results: dict[str, float]  # of the last evaluation

@@ -12,9 +12,10 @@ from ebmkit.contracts.kinds import Metric
 from ebmkit.engine.failure import SAMPLES, Failure, Measured
 from ebmkit.engine.previews import kept_at, plan_previews
 from ebmkit.engine.run_view import RunView
+from ebmkit.engine.shared_tensors import watched
 from ebmkit.engine.telling.error_site import ErrorSite, label_at
 from ebmkit.errors.base import EbmkitError, Mistakes, first_of
-from ebmkit.errors.running import Diverged
+from ebmkit.errors.running import ComponentFailed, Diverged
 from ebmkit.storage.export import write_samples
 
 
@@ -74,11 +75,15 @@ class Evaluation:
         for metric in metrics:
             if view.no_samples and isinstance(metric, Judges):
                 continue  # there is nothing to judge, which is reported above
-            try:
-                results |= self._measure(metric)
-            except (EbmkitError, Mistakes) as error:
-                who = label_at(view.plan, ("evaluate", self._position(metric)))
-                failed.append(Failure(who, self._announced(metric), first_of(error)))
+            path = ("evaluate", self._position(metric))
+            with watched(view) as shared:
+                try:
+                    results |= self._measure(metric)
+                except (EbmkitError, Mistakes) as error:
+                    failed.append(Failure(label_at(view.plan, path), self._announced(metric), first_of(error)))
+            if modified := shared.modified():  # the run ends: other metrics and the report would use it
+                who = f"'measure' of {label_at(view.plan, path)}"
+                raise ComponentFailed(f"{who} modified {modified} in place: work on a copy", view.plan.place(path))
         view.results = results
         return Measured(results, failed)
 

@@ -28,6 +28,7 @@ from ebmkit.engine.names import Names
 from ebmkit.engine.parts import Parts
 from ebmkit.engine.rng import Streams
 from ebmkit.engine.sample_drawing import ChainsOnDisk, Drawn, SampleDrawing
+from ebmkit.engine.shared_tensors import SharedTensors
 from ebmkit.errors.base import EbmkitError
 from ebmkit.language.plan import Plan
 from ebmkit.language.sections import Spec
@@ -48,6 +49,7 @@ class RunView:
         self.folder = folder
         self.evaluated = Evaluated(plan, parts)
         self.names = Names(plan)
+        self.shared, self._called = SharedTensors(), "view"  # for messages about what this view handed out
         self._drawing = SampleDrawing(self.evaluated, streams)
         #: The generator for the current evaluation. By default a stream that continues from step to step.
         self.rng = streams.ongoing("view")
@@ -140,6 +142,7 @@ class RunView:
         parts = dataclasses.replace(self.parts, units=Units(), raw_train=None, raw_test=None)
         inside = RunView(self.plan, parts, self.streams, self.history, self.folder)
         inside.rng, inside.on_warning = self.rng, self.on_warning
+        inside.shared, inside._called = self.shared, f"{self._called}.scaled"
         inside.no_samples, inside._no_weights = self.no_samples, self._no_weights
         return inside
 
@@ -171,11 +174,11 @@ class RunView:
     def data(self, split: Split) -> Tensor | None:
         """The points of a split in the units of the data, on the run's device; if all samples have one label, those
         with this label. None in a spec without data, or if no point has the label."""
-        return self.parts.points(split, self.condition)[0]
+        return self.shared.hand_out(f"{self._called}.data('{split}')", self.parts.points(split, self.condition)[0])
 
     def labels(self, split: Split) -> Tensor | None:
         """The labels of these points, one integer per point, or None for unlabelled data."""
-        return self.parts.points(split, self.condition)[1]
+        return self.shared.hand_out(f"{self._called}.labels('{split}')", self.parts.points(split, self.condition)[1])
 
     def warn(self, doubt: str) -> None:
         """A warning of the run, for a metric whose numbers are doubtful."""
@@ -227,10 +230,11 @@ class RunView:
         There may be fewer: long chains have the length that the spec sets, whatever `n` is, and a metric gets at most
         the `samples` of the spec, or those that it announces in its traits.
         """
+        called = f"{self._called}.samples({n})"
         n = min(n, self._most)
         self.draw(n)
         assert self._drawn is not None
-        return self._drawn.states(n).to(self.parts.device)
+        return self.shared.hand_out(called, self._drawn.states(n).to(self.parts.device))
 
     def draw(self, n: int) -> None:
         """Draw `n` samples, unless there are some of this step; those of long chains need not fit into memory."""

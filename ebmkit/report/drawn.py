@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ebmkit.contracts.panel import Panel
+from ebmkit.engine.shared_tensors import watched
+from ebmkit.errors.running import ComponentFailed
 from ebmkit.report.layout import Place, arranged
 from ebmkit.report.panels.offered import offered_panels
 from ebmkit.report.style import plain_matplotlib
@@ -13,6 +15,8 @@ from ebmkit.report.tile import Tile, error_tile, tile
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+    from matplotlib.figure import Figure
 
     from ebmkit.engine.run_view import RunView
 
@@ -38,7 +42,7 @@ def draw_panels(view: RunView, *, page: bool = True, picture: bool = True) -> li
 
 def _draw(panel: Panel, view: RunView, page: bool, place: Place | None) -> Drawn:
     try:
-        figure, axes, caption = draw_figure(panel, view)
+        figure, axes, caption = _figure(panel, view)
         svg = svg_of(figure) if page else None
     except (Exception, SystemExit) as error:
         return Drawn(panel, tile=error_tile(panel, error, place) if place else None, error=error)
@@ -47,3 +51,13 @@ def _draw(panel: Panel, view: RunView, page: bool, place: Place | None) -> Drawn
     except (Exception, SystemExit) as error:  # some, such as in a formula of the title, appear only now
         pixels = error_tile(panel, error, place) if place else None
     return Drawn(panel, caption, svg, pixels)
+
+
+def _figure(panel: Panel, view: RunView) -> tuple[Figure, Any, str]:
+    """The figure of a panel, its axes, and its caption; an error if it modified what the next panels use."""
+    with watched(view) as shared:
+        try:
+            return draw_figure(panel, view)
+        finally:
+            if modified := shared.modified():
+                raise ComponentFailed(f"it modified {modified} in place: work on a copy")

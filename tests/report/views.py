@@ -10,6 +10,7 @@ import torch
 from ebmkit import load_spec
 from ebmkit.engine.names import Names
 from ebmkit.engine.rng import Streams
+from ebmkit.engine.shared_tensors import SharedTensors
 from tests.views import FakeView
 
 SPEC = {
@@ -48,6 +49,8 @@ def view_by_hand(event, *, plan=None, folder=None, step=0, series=None, traces=N
         history=SimpleNamespace(series=series or {}),
         traces=traces or {},
         draws=None,
+        sample_labels=None,
+        shared=SharedTensors(),
         mixing=None,
         no_samples=None,
         can_sample=True,

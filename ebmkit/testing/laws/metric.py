@@ -9,6 +9,7 @@ from torch import nn
 
 from ebmkit.contracts.kinds import Metric
 from ebmkit.engine.run_view import RunView
+from ebmkit.engine.shared_tensors import watched
 from ebmkit.testing.case import Case
 from ebmkit.testing.device import pretended_device
 from ebmkit.testing.law import Law, require
@@ -56,9 +57,11 @@ def leaves_the_run_alone(metric: Metric, case: Case) -> None:
         parts = view.parts
         assert parts.train is not None
         assert parts.test is not None
-        samples = view.samples(SAMPLES)
-        with unchanged(nn.ModuleList([parts.model, parts.starts])), unmoved(parts.train, parts.test, samples):
-            _measured(metric, view)
+        with unchanged(nn.ModuleList([parts.model, parts.starts])), unmoved(parts.train, parts.test):
+            with watched(view) as shared:
+                _measured(metric, view)
+            modified = shared.modified()
+            require(not modified, f"`{modified}` was modified in place")
 
 
 def runs_on_the_device(metric: Metric, case: Case) -> None:

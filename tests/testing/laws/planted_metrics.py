@@ -52,6 +52,32 @@ class InPlace(Spread):
         return {"spread": float(x.std())}
 
 
+@component("in_place_of_as_many")
+class InPlaceOfAsMany(Spread):
+    """It asks for another number of samples than the law and other metrics."""
+
+    n: int = 200
+
+    def measure(self, view):
+        view.samples(self.n).mul_(10)
+        return {"spread": 1.0}
+
+
+@component("in_place_by_numpy")
+class InPlaceByNumpy(Spread):
+    def measure(self, view):
+        x = view.samples(100).numpy()
+        x -= x.mean(0)
+        return {"spread": float(x.std())}
+
+
+@component("in_place_of_the_data")
+class InPlaceOfTheData(Spread):
+    def measure(self, view):
+        view.data("test").mul_(10)
+        return {"spread": 1.0}
+
+
 @component("switches_to_train")
 class SwitchesToTrain(Spread):
     def measure(self, view):
@@ -71,6 +97,9 @@ PLANTED = [
     (laws.is_deterministic, Counting()),
     (laws.is_deterministic, GlobalNoise()),
     (laws.leaves_the_run_alone, InPlace()),
+    *((laws.leaves_the_run_alone, InPlaceOfAsMany(n=n)) for n in (150, 199, 200, 500, 1000)),
+    (laws.leaves_the_run_alone, InPlaceByNumpy()),
+    (laws.leaves_the_run_alone, InPlaceOfTheData()),
     (laws.leaves_the_run_alone, SwitchesToTrain()),
     (laws.runs_on_the_device, OnTheHost()),
 ]
