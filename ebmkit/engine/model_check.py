@@ -97,14 +97,14 @@ def mixes_dtypes(error: Exception) -> bool:
 
 def _promises(plan: Plan, parts: Parts, x: Tensor, labels: Tensor | None) -> Iterator[Promised]:
     traits, module = plan.spec.model.traits(), parts.model
-    level: tuple[Tensor, ...] = ()
+    noised: tuple[Tensor | None, ...] = ()
     if "score" in traits.offers:
         scores = cast("Scores", module)
-        level = (x.new_full((), least_noise(scores.schedule)),)
-        given = labels if traits.labelled else None
-        yield Promised("score", lambda: scores.score(x, *level, given), tuple(x.shape), "that of the states")
+        classes = labels if labels is not None else torch.zeros(len(x), dtype=torch.long, device=x.device)
+        noised = (x.new_full((), least_noise(scores.schedule)), classes if traits.labelled else None)
+        yield Promised("score", lambda: scores.score(x, *noised), tuple(x.shape), "that of the states")
     if "energy" in traits.offers:
-        yield Promised("energy", lambda: module(x, *level), (len(x),), "one energy for each state")
+        yield Promised("energy", lambda: module(x, *noised), (len(x),), "one energy for each state")
     if "logits" in traits.offers and traits.classes is not None:
         logits = cast("Logits", module).logits
         yield Promised("logits", lambda: logits(x), (len(x), traits.classes), "one number for each state and class")

@@ -39,6 +39,7 @@ def test_the_first_component_runs_as_written(tmp_path, monkeypatch):
     torch.testing.assert_close(x.T.cov(), torch.tensor([[2.0, 0.9], [0.9, 1.0]]).double(), atol=0.12, rtol=0)
 
 
+@pytest.mark.long  # the page on laws is checked with a similar sampler
 def test_the_first_component_obeys_the_laws_and_the_command_prints_it(tmp_path):
     (code,) = blocks(CONTRIBUTING, "python")
     (tmp_path / "first_sampler.py").write_text(code)

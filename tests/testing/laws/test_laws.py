@@ -17,6 +17,8 @@ COMPONENTS = [instance(entry.cls, REGISTRY) for entry in REGISTRY.entries()]
 EXAMPLES = [example for made in COMPONENTS if (example := from_example(type(made), REGISTRY)) != made]
 #: What takes seconds before each law as it is by default. Quickly it is tried as its example has it, which is smaller.
 COSTLY = {"noise/flow", "noise/generator", "noise/parzen", "objective/flow_ce"}
+#: Kinds whose examples differ in numbers from the default, and are tried on all shapes by `make test-long`.
+LATER = ("sampler", "objective", "metric")
 
 
 def name_of(component):
@@ -28,7 +30,10 @@ def test_law(trial):
     trial.run()
 
 
-@pytest.mark.parametrize("trial", trials(EXAMPLES, most=1), ids=str)
+SOONER = [each for each in EXAMPLES if each.component_kind not in LATER or name_of(each) in COSTLY]
+
+
+@pytest.mark.parametrize("trial", trials(SOONER, most=1), ids=str)
 def test_law_on_the_example(trial):
     trial.run()
 
