@@ -30,7 +30,10 @@ class _HandedOut:
     def is_modified(self) -> bool:
         if _version(self.tensor) != self.version:
             return True
-        return self.copy is not None and not torch.equal(self.tensor, self.copy)
+        if self.copy is None:
+            return False
+        # Bit by bit, since NaN differs from itself.
+        return self.tensor.shape != self.copy.shape or not torch.equal(_bits(self.tensor), _bits(self.copy))
 
     def restore(self) -> None:
         if self.copy is not None and self.tensor.shape == self.copy.shape:
@@ -76,6 +79,10 @@ def watched(view: RunView) -> Iterator[SharedTensors]:
         yield view.shared
     finally:
         view.shared = before
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    return tensor.flatten().contiguous().view(torch.uint8)
 
 
 def _version(tensor: Tensor) -> int:

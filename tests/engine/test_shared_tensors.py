@@ -106,3 +106,12 @@ def test_what_was_copied_is_restored():
     x.numpy()[2] = 3.0
     assert shared.modified() == "x"
     assert x.equal(torch.zeros(5))
+
+
+@pytest.mark.parametrize("tensor", [torch.tensor([1.0, torch.nan]), torch.tensor(torch.nan), torch.tensor([True])])
+def test_what_was_not_touched_is_not_modified_even_if_it_is_no_number(tensor):
+    shared = SharedTensors(watching=True)
+    shared.hand_out("x", tensor)
+    assert shared.modified() == ""
+    tensor.numpy()[...] = 0
+    assert shared.modified() == "x"
