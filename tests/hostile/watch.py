@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import resource
@@ -51,6 +52,8 @@ class Watch:
             sys.addaudithook(_hook)  # it can never be removed
         self._modules = set(sys.modules)
         self._writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        self._collects = gc.isenabled()
+        gc.disable()  # what earlier tests left takes up to a second to search
         self._before = _reset_peak()
         self._began = time.process_time()
         Watch.current = self
@@ -60,6 +63,8 @@ class Watch:
         Watch.current = None
         self.seconds = time.process_time() - self._began
         self.bytes = _peak() - self._before
+        if self._collects:
+            gc.enable()
         sys.dont_write_bytecode = self._writes_bytecode
         for name in set(sys.modules) - self._modules:
             file = getattr(sys.modules[name], "__file__", None)
