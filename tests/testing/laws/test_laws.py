@@ -18,7 +18,7 @@ EXAMPLES = [example for made in COMPONENTS if (example := from_example(type(made
 #: What takes seconds before each law as it is by default. Quickly it is tried as its example has it, which is smaller.
 COSTLY = {"noise/flow", "noise/generator", "noise/parzen", "objective/flow_ce"}
 #: Kinds whose examples differ in numbers from the default, and are tried on all shapes by `make test-long`.
-LATER = ("sampler", "objective", "metric")
+LATER = ("model", "sampler", "objective", "metric")
 
 
 def name_of(component):
