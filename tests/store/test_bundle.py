@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -90,13 +91,23 @@ def rewritten(bundle, change):
     return other
 
 
+def flipped(name, entries):
+    """One bit of a file; its size is the same."""
+    entries[name] = entries[name][:-1] + bytes([entries[name][-1] ^ 1])
+
+
+def longer(name, entries):
+    entries[name] += b"\n"
+
+
 def test_every_file_is_covered(bundle):
     for name in zipfile.ZipFile(bundle).namelist():
         if name != MANIFEST:
-            flipped = rewritten(bundle, lambda all_, name=name: all_.update({name: all_[name][:-1] + b"?!"}))
-            (check,) = verify(flipped)
-            assert (check.what, check.outcome) == ("files", "wrong")
-            assert name in check.words
+            for change, words in ((flipped, "another hash"), (longer, "bytes, but the manifest says")):
+                (check,) = verify(rewritten(bundle, partial(change, name)))
+                assert (check.what, check.outcome) == ("files", "wrong")
+                assert name in check.words
+                assert words in check.words
             (check,) = verify(rewritten(bundle, lambda all_, name=name: all_.pop(name)))
             assert f"{name} is missing" in check.words
 
@@ -173,13 +184,20 @@ def test_an_archive_that_expands_too_much_is_not_read(tmp_path, bundle):
     assert "expands from" in check.words
 
 
-def test_another_spec_under_the_hash_of_the_run_is_wrong(run, tmp_path):
-    copy = shutil.copytree(run, tmp_path / run.name)
+def forged(run, folder, before, after):
+    """The bundle of a copy of the run with another resolved spec."""
+    copy = shutil.copytree(run, folder / run.name)
     resolved = (copy / "resolved.yaml").read_text()
-    (copy / "resolved.yaml").write_text(resolved.replace("steps: 6", "steps: 7"))
-    write_bundle(Entry(copy), tmp_path / "forged.zip")
-    assert outcomes(tmp_path / "forged.zip")["spec"] == "wrong"
-    assert "its hash is" in ebmkit("verify", str(tmp_path / "forged.zip"), status=5).stderr
+    assert before in resolved
+    (copy / "resolved.yaml").write_text(resolved.replace(before, after))
+    write_bundle(Entry(copy), folder / "forged.zip")
+    return folder / "forged.zip"
+
+
+def test_another_spec_under_the_hash_of_the_run_is_wrong(run, tmp_path):
+    bundle = forged(run, tmp_path, "steps: 6", "steps: 7")
+    assert outcomes(bundle)["spec"] == "wrong"
+    assert "its hash is" in ebmkit("verify", str(bundle), status=5).stderr
 
 
 def test_data_that_changed_or_are_gone(run, bundle, tmp_path):
@@ -195,11 +213,7 @@ def test_data_that_changed_or_are_gone(run, bundle, tmp_path):
 
 
 def test_a_plugin_that_is_not_installed_leaves_the_spec_open(run, tmp_path):
-    copy = shutil.copytree(run, tmp_path / run.name)
-    resolved = (copy / "resolved.yaml").read_text()
-    (copy / "resolved.yaml").write_text(resolved.replace("use: nce", "use: absent.nce"))
-    write_bundle(Entry(copy), tmp_path / "absent.zip")
-    assert outcomes(tmp_path / "absent.zip")["spec"] == "open"
+    assert outcomes(forged(run, tmp_path, "use: nce", "use: absent.nce"))["spec"] == "open"
 
 
 def test_an_existing_file_is_not_overwritten(run, bundle):
