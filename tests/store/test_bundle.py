@@ -22,7 +22,7 @@ threads: 1
 data: {use: csv, path: points.csv}
 model: {use: mlp, hidden: [4]}
 objective: nce
-train: {steps: 6, batch_size: 8}
+train: {steps: 12, batch_size: 8}
 checkpoint: {every: 2, keep: 3}
 sampler: {use: langevin, steps: 3}
 samples: 10
@@ -66,7 +66,7 @@ def test_the_same_run_gives_the_same_bytes(run, bundle, tmp_path):
 def test_it_holds_the_last_checkpoint_and_no_lock_file(run, bundle):
     names = zipfile.ZipFile(bundle).namelist()
     assert len(list((run / "checkpoints").iterdir())) > 1
-    assert {name.split("/")[1] for name in names if name.startswith("checkpoints/")} == {"step-000006"}
+    assert {name.split("/")[1] for name in names if name.startswith("checkpoints/")} == {"step-000012"}
     assert {"spec.yaml", "lock.yaml", "run.json", "metrics.jsonl", "samples/samples.safetensors"} < set(names)
     assert ".lock" not in names
 
@@ -195,7 +195,7 @@ def forged(run, folder, before, after):
 
 
 def test_another_spec_under_the_hash_of_the_run_is_wrong(run, tmp_path):
-    bundle = forged(run, tmp_path, "steps: 6", "steps: 7")
+    bundle = forged(run, tmp_path, "steps: 12", "steps: 13")
     assert outcomes(bundle)["spec"] == "wrong"
     assert "its hash is" in ebmkit("verify", str(bundle), status=5).stderr
 
